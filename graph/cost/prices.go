@@ -89,6 +89,17 @@ func Prices() map[string]Price {
 
 		"PropagationPolicyLike.workloads": {Requests: 1},
 
+		// From the watch on the global cluster too.
+		"ClusterConnection.facets": {CountedBy: "fields"},
+		"ClusterFacet.values":      {Items: usualFacetValues},
+		// All that match are read for these.
+		"MemberClusterConnection.facets":            {Requests: 1, CountedBy: "fields"},
+		"PropagationPolicyConnection.facets":        {Requests: 1, CountedBy: "fields"},
+		"ClusterPropagationPolicyConnection.facets": {Requests: 1, CountedBy: "fields"},
+		"OverridePolicyConnection.facets":           {Requests: 1, CountedBy: "fields"},
+		"ClusterOverridePolicyConnection.facets":    {Requests: 1, CountedBy: "fields"},
+		"PolicyFacet.values":                        {Items: usualFacetValues},
+
 		"WorkloadConnection.facets": {Requests: 1, CountedBy: "fields"},
 		"WorkloadFacet.values":      {Items: usualFacetValues},
 

@@ -16,8 +16,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
@@ -26,10 +28,35 @@ import (
 type ClusterResolver interface {
 	Instance(ctx context.Context, obj *cluster.Cluster) (*instance.Instance, error)
 }
+type ClusterConnectionResolver interface {
+	Facets(ctx context.Context, obj *page.Connection[*cluster.Cluster], fields []cluster.FacetField, first *int) ([]listing.Facet[cluster.FacetField], error)
+}
 
 // endregion ************************** generated!.gotpl **************************
 
 // region    ***************************** args.gotpl *****************************
+
+func (ec *executionContext) field_ClusterConnection_facets_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "fields",
+		func(ctx context.Context, v any) ([]cluster.FacetField, error) {
+			return ec.unmarshalNClusterFacetField2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusterᚐFacetFieldᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["fields"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	return args, nil
+}
 
 // endregion ***************************** args.gotpl *****************************
 
@@ -613,6 +640,50 @@ func (ec *executionContext) fieldContext_ClusterConnection_totalCount(_ context.
 	return graphql.NewScalarFieldContext("ClusterConnection", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _ClusterConnection_facets(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*cluster.Cluster]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClusterConnection_facets(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.ClusterConnection().Facets(ctx, obj, fc.Args["fields"].([]cluster.FacetField), fc.Args["first"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []listing.Facet[cluster.FacetField]) graphql.Marshaler {
+			return ec.marshalNClusterFacet2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋlistingᚐFacetᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClusterConnection_facets(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ClusterConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ClusterFacet(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_ClusterConnection_facets_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ClusterConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*cluster.Cluster]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -698,6 +769,84 @@ func (ec *executionContext) _ClusterEdge_cursor(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_ClusterEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ClusterEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ClusterFacet_field(ctx context.Context, field graphql.CollectedField, obj *listing.Facet[cluster.FacetField]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClusterFacet_field(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Field, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v cluster.FacetField) graphql.Marshaler {
+			return ec.marshalNClusterFacetField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusterᚐFacetField(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClusterFacet_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClusterFacet", field, false, false, errors.New("field of type ClusterFacetField does not have child fields"))
+}
+
+func (ec *executionContext) _ClusterFacet_values(ctx context.Context, field graphql.CollectedField, obj *listing.Facet[cluster.FacetField]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClusterFacet_values(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Values, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []projection.FacetValue) graphql.Marshaler {
+			return ec.marshalNFacetValue2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetValueᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClusterFacet_values(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ClusterFacet",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FacetValue(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ClusterFacet_totalValues(ctx context.Context, field graphql.CollectedField, obj *listing.Facet[cluster.FacetField]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClusterFacet_totalValues(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalValues, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClusterFacet_totalValues(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClusterFacet", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _ClusterSummary_staleSince(ctx context.Context, field graphql.CollectedField, obj *cluster.Summary) (ret graphql.Marshaler) {
@@ -870,7 +1019,7 @@ func (ec *executionContext) unmarshalInputClusterFilter(ctx context.Context, obj
 		asMap["includeHidden"] = false
 	}
 
-	fieldsInOrder := [...]string{"name", "nameContains", "labelSelector", "type", "instances", "includeHidden"}
+	fieldsInOrder := [...]string{"name", "nameContains", "labelSelector", "type", "instances", "provider", "region", "zone", "kubernetesVersion", "ready", "includeHidden"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -912,6 +1061,41 @@ func (ec *executionContext) unmarshalInputClusterFilter(ctx context.Context, obj
 				return it, err
 			}
 			it.Instances = data
+		case "provider":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("provider"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Provider = data
+		case "region":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("region"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Region = data
+		case "zone":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("zone"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Zone = data
+		case "kubernetesVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kubernetesVersion"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.KubernetesVersion = data
+		case "ready":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ready"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Ready = data
 		case "includeHidden":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("includeHidden"))
 			data, err := ec.unmarshalNBoolean2bool(ctx, v)
@@ -1144,27 +1328,65 @@ func (ec *executionContext) _ClusterConnection(ctx context.Context, sel ast.Sele
 		case "edges":
 			out.Values[i] = ec._ClusterConnection_edges(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "nodes":
 			out.Values[i] = ec._ClusterConnection_nodes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "pageInfo":
 			out.Values[i] = ec._ClusterConnection_pageInfo(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "totalCount":
 			out.Values[i] = ec._ClusterConnection_totalCount(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "facets":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ClusterConnection_facets(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "freshness":
 			out.Values[i] = ec._ClusterConnection_freshness(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -1206,6 +1428,54 @@ func (ec *executionContext) _ClusterEdge(ctx context.Context, sel ast.SelectionS
 			}
 		case "cursor":
 			out.Values[i] = ec._ClusterEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var clusterFacetImplementors = []string{"ClusterFacet"}
+
+func (ec *executionContext) _ClusterFacet(ctx context.Context, sel ast.SelectionSet, obj *listing.Facet[cluster.FacetField]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, clusterFacetImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ClusterFacet")
+		case "field":
+			out.Values[i] = ec._ClusterFacet_field(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "values":
+			out.Values[i] = ec._ClusterFacet_values(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalValues":
+			out.Values[i] = ec._ClusterFacet_totalValues(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1356,6 +1626,73 @@ func (ec *executionContext) marshalNClusterEdge2ᚖgithubᚗcomᚋkairshipᚑio�
 		return graphql.Null
 	}
 	return ec._ClusterEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNClusterFacet2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋlistingᚐFacet(ctx context.Context, sel ast.SelectionSet, v listing.Facet[cluster.FacetField]) graphql.Marshaler {
+	return ec._ClusterFacet(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNClusterFacet2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋlistingᚐFacetᚄ(ctx context.Context, sel ast.SelectionSet, v []listing.Facet[cluster.FacetField]) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNClusterFacet2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋlistingᚐFacet(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNClusterFacetField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusterᚐFacetField(ctx context.Context, v any) (cluster.FacetField, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := cluster.FacetField(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNClusterFacetField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusterᚐFacetField(ctx context.Context, sel ast.SelectionSet, v cluster.FacetField) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNClusterFacetField2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusterᚐFacetFieldᚄ(ctx context.Context, v any) ([]cluster.FacetField, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]cluster.FacetField, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNClusterFacetField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusterᚐFacetField(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNClusterFacetField2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusterᚐFacetFieldᚄ(ctx context.Context, sel ast.SelectionSet, v []cluster.FacetField) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNClusterFacetField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusterᚐFacetField(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNClusterOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrderField(ctx context.Context, v any) (object.OrderField, error) {

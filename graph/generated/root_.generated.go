@@ -43,8 +43,11 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 type ResolverRoot interface {
 	AppliedOverride() AppliedOverrideResolver
 	Cluster() ClusterResolver
+	ClusterConnection() ClusterConnectionResolver
 	ClusterOverridePolicy() ClusterOverridePolicyResolver
+	ClusterOverridePolicyConnection() ClusterOverridePolicyConnectionResolver
 	ClusterPropagationPolicy() ClusterPropagationPolicyResolver
+	ClusterPropagationPolicyConnection() ClusterPropagationPolicyConnectionResolver
 	CronJob() CronJobResolver
 	DaemonSet() DaemonSetResolver
 	Deployment() DeploymentResolver
@@ -53,14 +56,17 @@ type ResolverRoot interface {
 	LabelAnnotationOverrider() LabelAnnotationOverriderResolver
 	LabelSelector() LabelSelectorResolver
 	MemberCluster() MemberClusterResolver
+	MemberClusterConnection() MemberClusterConnectionResolver
 	MemberObject() MemberObjectResolver
 	Mutation() MutationResolver
 	Namespace() NamespaceResolver
 	OverridePolicy() OverridePolicyResolver
+	OverridePolicyConnection() OverridePolicyConnectionResolver
 	Placement() PlacementResolver
 	Pod() PodResolver
 	PodConnection() PodConnectionResolver
 	PropagationPolicy() PropagationPolicyResolver
+	PropagationPolicyConnection() PropagationPolicyConnectionResolver
 	Query() QueryResolver
 	Resource() ResourceResolver
 	ResourceBinding() ResourceBindingResolver
@@ -168,6 +174,7 @@ type ComplexityRoot struct {
 
 	ClusterConnection struct {
 		Edges      func(childComplexity int) int
+		Facets     func(childComplexity int, fields []cluster.FacetField, first *int) int
 		Freshness  func(childComplexity int) int
 		Nodes      func(childComplexity int) int
 		PageInfo   func(childComplexity int) int
@@ -177,6 +184,12 @@ type ComplexityRoot struct {
 	ClusterEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	ClusterFacet struct {
+		Field       func(childComplexity int) int
+		TotalValues func(childComplexity int) int
+		Values      func(childComplexity int) int
 	}
 
 	ClusterFailoverBehavior struct {
@@ -203,6 +216,7 @@ type ComplexityRoot struct {
 
 	ClusterOverridePolicyConnection struct {
 		Edges      func(childComplexity int) int
+		Facets     func(childComplexity int, fields []policy.FacetField, first *int) int
 		Freshness  func(childComplexity int) int
 		Nodes      func(childComplexity int) int
 		PageInfo   func(childComplexity int) int
@@ -239,6 +253,7 @@ type ComplexityRoot struct {
 
 	ClusterPropagationPolicyConnection struct {
 		Edges      func(childComplexity int) int
+		Facets     func(childComplexity int, fields []policy.FacetField, first *int) int
 		Freshness  func(childComplexity int) int
 		Nodes      func(childComplexity int) int
 		PageInfo   func(childComplexity int) int
@@ -806,6 +821,7 @@ type ComplexityRoot struct {
 
 	MemberClusterConnection struct {
 		Edges      func(childComplexity int) int
+		Facets     func(childComplexity int, fields []cluster.FacetField, first *int) int
 		Freshness  func(childComplexity int) int
 		Nodes      func(childComplexity int) int
 		PageInfo   func(childComplexity int) int
@@ -966,6 +982,7 @@ type ComplexityRoot struct {
 
 	OverridePolicyConnection struct {
 		Edges      func(childComplexity int) int
+		Facets     func(childComplexity int, fields []policy.FacetField, first *int) int
 		Freshness  func(childComplexity int) int
 		Nodes      func(childComplexity int) int
 		PageInfo   func(childComplexity int) int
@@ -1084,6 +1101,12 @@ type ComplexityRoot struct {
 		Type          func(childComplexity int) int
 	}
 
+	PolicyFacet struct {
+		Field       func(childComplexity int) int
+		TotalValues func(childComplexity int) int
+		Values      func(childComplexity int) int
+	}
+
 	PolicyUse struct {
 		Count func(childComplexity int) int
 		More  func(childComplexity int) int
@@ -1154,6 +1177,7 @@ type ComplexityRoot struct {
 
 	PropagationPolicyConnection struct {
 		Edges      func(childComplexity int) int
+		Facets     func(childComplexity int, fields []policy.FacetField, first *int) int
 		Freshness  func(childComplexity int) int
 		Nodes      func(childComplexity int) int
 		PageInfo   func(childComplexity int) int
@@ -1930,6 +1954,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterConnection.Edges(childComplexity), true
+	case "ClusterConnection.facets":
+		if e.ComplexityRoot.ClusterConnection.Facets == nil {
+			break
+		}
+
+		args, err := ec.field_ClusterConnection_facets_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ClusterConnection.Facets(childComplexity, args["fields"].([]cluster.FacetField), args["first"].(*int)), true
 	case "ClusterConnection.freshness":
 		if e.ComplexityRoot.ClusterConnection.Freshness == nil {
 			break
@@ -1967,6 +2002,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterEdge.Node(childComplexity), true
+
+	case "ClusterFacet.field":
+		if e.ComplexityRoot.ClusterFacet.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterFacet.Field(childComplexity), true
+	case "ClusterFacet.totalValues":
+		if e.ComplexityRoot.ClusterFacet.TotalValues == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterFacet.TotalValues(childComplexity), true
+	case "ClusterFacet.values":
+		if e.ComplexityRoot.ClusterFacet.Values == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterFacet.Values(childComplexity), true
 
 	case "ClusterFailoverBehavior.purgeMode":
 		if e.ComplexityRoot.ClusterFailoverBehavior.PurgeMode == nil {
@@ -2072,6 +2126,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterOverridePolicyConnection.Edges(childComplexity), true
+	case "ClusterOverridePolicyConnection.facets":
+		if e.ComplexityRoot.ClusterOverridePolicyConnection.Facets == nil {
+			break
+		}
+
+		args, err := ec.field_ClusterOverridePolicyConnection_facets_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ClusterOverridePolicyConnection.Facets(childComplexity, args["fields"].([]policy.FacetField), args["first"].(*int)), true
 	case "ClusterOverridePolicyConnection.freshness":
 		if e.ComplexityRoot.ClusterOverridePolicyConnection.Freshness == nil {
 			break
@@ -2225,6 +2290,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterPropagationPolicyConnection.Edges(childComplexity), true
+	case "ClusterPropagationPolicyConnection.facets":
+		if e.ComplexityRoot.ClusterPropagationPolicyConnection.Facets == nil {
+			break
+		}
+
+		args, err := ec.field_ClusterPropagationPolicyConnection_facets_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ClusterPropagationPolicyConnection.Facets(childComplexity, args["fields"].([]policy.FacetField), args["first"].(*int)), true
 	case "ClusterPropagationPolicyConnection.freshness":
 		if e.ComplexityRoot.ClusterPropagationPolicyConnection.Freshness == nil {
 			break
@@ -4666,6 +4742,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberClusterConnection.Edges(childComplexity), true
+	case "MemberClusterConnection.facets":
+		if e.ComplexityRoot.MemberClusterConnection.Facets == nil {
+			break
+		}
+
+		args, err := ec.field_MemberClusterConnection_facets_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.MemberClusterConnection.Facets(childComplexity, args["fields"].([]cluster.FacetField), args["first"].(*int)), true
 	case "MemberClusterConnection.freshness":
 		if e.ComplexityRoot.MemberClusterConnection.Freshness == nil {
 			break
@@ -5573,6 +5660,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OverridePolicyConnection.Edges(childComplexity), true
+	case "OverridePolicyConnection.facets":
+		if e.ComplexityRoot.OverridePolicyConnection.Facets == nil {
+			break
+		}
+
+		args, err := ec.field_OverridePolicyConnection_facets_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.OverridePolicyConnection.Facets(childComplexity, args["fields"].([]policy.FacetField), args["first"].(*int)), true
 	case "OverridePolicyConnection.freshness":
 		if e.ComplexityRoot.OverridePolicyConnection.Freshness == nil {
 			break
@@ -6054,6 +6152,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PolicyChange.Type(childComplexity), true
 
+	case "PolicyFacet.field":
+		if e.ComplexityRoot.PolicyFacet.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyFacet.Field(childComplexity), true
+	case "PolicyFacet.totalValues":
+		if e.ComplexityRoot.PolicyFacet.TotalValues == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyFacet.TotalValues(childComplexity), true
+	case "PolicyFacet.values":
+		if e.ComplexityRoot.PolicyFacet.Values == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyFacet.Values(childComplexity), true
+
 	case "PolicyUse.count":
 		if e.ComplexityRoot.PolicyUse.Count == nil {
 			break
@@ -6337,6 +6454,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PropagationPolicyConnection.Edges(childComplexity), true
+	case "PropagationPolicyConnection.facets":
+		if e.ComplexityRoot.PropagationPolicyConnection.Facets == nil {
+			break
+		}
+
+		args, err := ec.field_PropagationPolicyConnection_facets_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.PropagationPolicyConnection.Facets(childComplexity, args["fields"].([]policy.FacetField), args["first"].(*int)), true
 	case "PropagationPolicyConnection.freshness":
 		if e.ComplexityRoot.PropagationPolicyConnection.Freshness == nil {
 			break
@@ -7938,6 +8066,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputClusterFilter,
 		ec.unmarshalInputClusterOrder,
 		ec.unmarshalInputClusterPreferencesInput,
+		ec.unmarshalInputClusterTaintFilter,
 		ec.unmarshalInputClusterTaintInput,
 		ec.unmarshalInputClusterTolerationInput,
 		ec.unmarshalInputCommandArgsOverriderInput,
@@ -8000,6 +8129,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPolicyFilter,
 		ec.unmarshalInputPolicyOrder,
 		ec.unmarshalInputPolicyReferenceInput,
+		ec.unmarshalInputPolicySelectsInput,
 		ec.unmarshalInputPromoteResourceInput,
 		ec.unmarshalInputPropagationPlacementInput,
 		ec.unmarshalInputPropagationSpecInput,
@@ -8484,8 +8614,42 @@ input ClusterFilter {
   type: [ClusterType!]
   "Joined to one of these instances; an empty string stands for those joined to none."
   instances: [String!]
+  "Of one of these providers; an empty text stands for clusters without one."
+  provider: [String!]
+  "In one of these regions; an empty text stands for clusters without one."
+  region: [String!]
+  "In one of these zones; an empty text stands for clusters without one."
+  zone: [String!]
+  "With a version of Kubernetes that begins with one of these, in whole numbers: ` + "`" + `v1.3` + "`" + ` is no beginning of ` + "`" + `v1.36.0` + "`" + `."
+  kubernetesVersion: [String!]
+  "Only those that are ready, or only those that are not."
+  ready: Boolean
   "List the hidden ones too; they are left out unless told."
   includeHidden: Boolean! = false
+}
+
+"What clusters can be counted by."
+enum ClusterFacetField {
+  "By provider. Clusters without one count nowhere."
+  PROVIDER
+  "By region. Clusters without one count nowhere."
+  REGION
+  "By zone. Member clusters in several zones count once for each, and clusters without one nowhere."
+  ZONE
+  "By version of Kubernetes. Clusters whose version is not known count nowhere."
+  KUBERNETES_VERSION
+  "By whether they are ready: ` + "`" + `true` + "`" + ` or ` + "`" + `false` + "`" + `."
+  READY
+}
+
+"How many clusters of a list have each value of a field."
+type ClusterFacet {
+  "What the clusters are counted by."
+  field: ClusterFacetField!
+  "The values with the most clusters first, then by value."
+  values: [FacetValue!]!
+  "How many values there are: more than are in ` + "`" + `values` + "`" + ` where these were cut off."
+  totalValues: Int!
 }
 
 "What clusters can be ordered by."
@@ -8514,6 +8678,13 @@ type ClusterConnection {
   pageInfo: PageInfo!
   "How many match, on all pages."
   totalCount: Int
+  "How many of those that match, on all pages, have each value of some fields."
+  facets(
+    "What to count by; each is one entry of the answer, in this order."
+    fields: [ClusterFacetField!]!
+    "How many values of each field to return: 1 to 100, 20 unless told."
+    first: Int
+  ): [ClusterFacet!]!
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -9675,6 +9846,28 @@ input MemberClusterFilter {
   nameContains: String
   "Kubernetes label selector."
   labelSelector: String
+  "Of one of these providers; an empty text stands for clusters without one."
+  provider: [String!]
+  "In one of these regions; an empty text stands for clusters without one."
+  region: [String!]
+  "With one of these among their zones; an empty text stands for clusters without one."
+  zone: [String!]
+  "With a version of Kubernetes that begins with one of these, in whole numbers: ` + "`" + `v1.3` + "`" + ` is no beginning of ` + "`" + `v1.36.0` + "`" + `."
+  kubernetesVersion: [String!]
+  "Only those that are ready, or only those that are not."
+  ready: Boolean
+  "Only those with such a taint."
+  taint: ClusterTaintFilter
+}
+
+"Describes a taint of a member cluster. What is left out or null may have any value."
+input ClusterTaintFilter {
+  "The key."
+  key: String!
+  "The value; an empty text for taints without one."
+  value: String
+  "` + "`" + `NoSchedule` + "`" + `, ` + "`" + `PreferNoSchedule` + "`" + ` or ` + "`" + `NoExecute` + "`" + `."
+  effect: String
 }
 
 "What member clusters can be ordered by."
@@ -9703,6 +9896,13 @@ type MemberClusterConnection {
   pageInfo: PageInfo!
   "How many match, on all pages."
   totalCount: Int
+  "How many of those that match, on all pages, have each value of some fields."
+  facets(
+    "What to count by; each is one entry of the answer, in this order."
+    fields: [ClusterFacetField!]!
+    "How many values of each field to return: 1 to 100, 20 unless told."
+    first: Int
+  ): [ClusterFacet!]!
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -10989,6 +11189,31 @@ input PolicyFilter {
   namespaces: [String!]
   "Kubernetes label selector, for example ` + "`" + `tier=web,!canary` + "`" + `."
   labelSelector: String
+  "Only those that select such objects: by one of their resource selectors, as Karmada matches it."
+  selects: PolicySelectsInput
+  """
+  Only propagation policies whose cluster affinities one of these member clusters matches, by its name, labels, provider,
+  region and zones, whatever its taints and the spread constraints are, and override policies that may change what is sent
+  to one of them. No policy matches a cluster that is not joined, or that the caller may not read.
+  """
+  cluster: [String!]
+}
+
+"Describes objects that policies may select. What is left out or null may have any value."
+input PolicySelectsInput {
+  "Their kind, for example ` + "`" + `Deployment` + "`" + `."
+  kind: String!
+  "Their group and version, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String
+  """
+  Their namespace; an empty text for objects without one. Policies with a namespace select objects of this namespace
+  alone.
+  """
+  namespace: String
+  "Their name. Resource selectors without name select objects of every name."
+  name: String
+  "All their labels. Left out, resource selectors with a label selector match, whatever labels they select."
+  labels: [LabelInput!]
 }
 
 "What policies can be ordered by."
@@ -11007,6 +11232,24 @@ input PolicyOrder {
   field: PolicyOrderField!
   "Which way; ascending unless told."
   direction: OrderDirection! = ASC
+}
+
+"What policies can be counted by."
+enum PolicyFacetField {
+  "By kind of objects that they select. A policy counts once for each, and an override policy that selects all objects nowhere."
+  SELECTED_KIND
+  "By namespace. Policies without namespace count nowhere."
+  NAMESPACE
+}
+
+"How many policies of a list have each value of a field."
+type PolicyFacet {
+  "What the policies are counted by."
+  field: PolicyFacetField!
+  "The values with the most policies first, then by value."
+  values: [FacetValue!]!
+  "How many values there are: more than are in ` + "`" + `values` + "`" + ` where these were cut off."
+  totalValues: Int!
 }
 
 "A policy that sends resources to member clusters: a PropagationPolicy or a ClusterPropagationPolicy."
@@ -11232,6 +11475,13 @@ type PropagationPolicyConnection {
   pageInfo: PageInfo!
   "How many match, on all pages."
   totalCount: Int
+  "How many of those that match, on all pages, have each value of some fields."
+  facets(
+    "What to count by; each is one entry of the answer, in this order."
+    fields: [PolicyFacetField!]!
+    "How many values of each field to return: 1 to 100, 20 unless told."
+    first: Int
+  ): [PolicyFacet!]!
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -11254,6 +11504,13 @@ type ClusterPropagationPolicyConnection {
   pageInfo: PageInfo!
   "How many match, on all pages."
   totalCount: Int
+  "How many of those that match, on all pages, have each value of some fields."
+  facets(
+    "What to count by; each is one entry of the answer, in this order."
+    fields: [PolicyFacetField!]!
+    "How many values of each field to return: 1 to 100, 20 unless told."
+    first: Int
+  ): [PolicyFacet!]!
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -11276,6 +11533,13 @@ type OverridePolicyConnection {
   pageInfo: PageInfo!
   "How many match, on all pages."
   totalCount: Int
+  "How many of those that match, on all pages, have each value of some fields."
+  facets(
+    "What to count by; each is one entry of the answer, in this order."
+    fields: [PolicyFacetField!]!
+    "How many values of each field to return: 1 to 100, 20 unless told."
+    first: Int
+  ): [PolicyFacet!]!
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -11298,6 +11562,13 @@ type ClusterOverridePolicyConnection {
   pageInfo: PageInfo!
   "How many match, on all pages."
   totalCount: Int
+  "How many of those that match, on all pages, have each value of some fields."
+  facets(
+    "What to count by; each is one entry of the answer, in this order."
+    fields: [PolicyFacetField!]!
+    "How many values of each field to return: 1 to 100, 20 unless told."
+    first: Int
+  ): [PolicyFacet!]!
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -14091,6 +14362,8 @@ func (ec *executionContext) childFields_ClusterConnection(ctx context.Context, f
 		return ec.fieldContext_ClusterConnection_pageInfo(ctx, field)
 	case "totalCount":
 		return ec.fieldContext_ClusterConnection_totalCount(ctx, field)
+	case "facets":
+		return ec.fieldContext_ClusterConnection_facets(ctx, field)
 	case "freshness":
 		return ec.fieldContext_ClusterConnection_freshness(ctx, field)
 	}
@@ -14105,6 +14378,18 @@ func (ec *executionContext) childFields_ClusterEdge(ctx context.Context, field g
 		return ec.fieldContext_ClusterEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClusterEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ClusterFacet(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "field":
+		return ec.fieldContext_ClusterFacet_field(ctx, field)
+	case "values":
+		return ec.fieldContext_ClusterFacet_values(ctx, field)
+	case "totalValues":
+		return ec.fieldContext_ClusterFacet_totalValues(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClusterFacet", field.Name)
 }
 
 func (ec *executionContext) childFields_ClusterFailoverBehavior(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -14161,6 +14446,8 @@ func (ec *executionContext) childFields_ClusterOverridePolicyConnection(ctx cont
 		return ec.fieldContext_ClusterOverridePolicyConnection_pageInfo(ctx, field)
 	case "totalCount":
 		return ec.fieldContext_ClusterOverridePolicyConnection_totalCount(ctx, field)
+	case "facets":
+		return ec.fieldContext_ClusterOverridePolicyConnection_facets(ctx, field)
 	case "freshness":
 		return ec.fieldContext_ClusterOverridePolicyConnection_freshness(ctx, field)
 	}
@@ -14233,6 +14520,8 @@ func (ec *executionContext) childFields_ClusterPropagationPolicyConnection(ctx c
 		return ec.fieldContext_ClusterPropagationPolicyConnection_pageInfo(ctx, field)
 	case "totalCount":
 		return ec.fieldContext_ClusterPropagationPolicyConnection_totalCount(ctx, field)
+	case "facets":
+		return ec.fieldContext_ClusterPropagationPolicyConnection_facets(ctx, field)
 	case "freshness":
 		return ec.fieldContext_ClusterPropagationPolicyConnection_freshness(ctx, field)
 	}
@@ -15197,6 +15486,8 @@ func (ec *executionContext) childFields_MemberClusterConnection(ctx context.Cont
 		return ec.fieldContext_MemberClusterConnection_pageInfo(ctx, field)
 	case "totalCount":
 		return ec.fieldContext_MemberClusterConnection_totalCount(ctx, field)
+	case "facets":
+		return ec.fieldContext_MemberClusterConnection_facets(ctx, field)
 	case "freshness":
 		return ec.fieldContext_MemberClusterConnection_freshness(ctx, field)
 	}
@@ -15439,6 +15730,8 @@ func (ec *executionContext) childFields_OverridePolicyConnection(ctx context.Con
 		return ec.fieldContext_OverridePolicyConnection_pageInfo(ctx, field)
 	case "totalCount":
 		return ec.fieldContext_OverridePolicyConnection_totalCount(ctx, field)
+	case "facets":
+		return ec.fieldContext_OverridePolicyConnection_facets(ctx, field)
 	case "freshness":
 		return ec.fieldContext_OverridePolicyConnection_freshness(ctx, field)
 	}
@@ -15669,6 +15962,18 @@ func (ec *executionContext) childFields_PolicyChange(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type PolicyChange", field.Name)
 }
 
+func (ec *executionContext) childFields_PolicyFacet(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "field":
+		return ec.fieldContext_PolicyFacet_field(ctx, field)
+	case "values":
+		return ec.fieldContext_PolicyFacet_values(ctx, field)
+	case "totalValues":
+		return ec.fieldContext_PolicyFacet_totalValues(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PolicyFacet", field.Name)
+}
+
 func (ec *executionContext) childFields_PolicyUse(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "count":
@@ -15815,6 +16120,8 @@ func (ec *executionContext) childFields_PropagationPolicyConnection(ctx context.
 		return ec.fieldContext_PropagationPolicyConnection_pageInfo(ctx, field)
 	case "totalCount":
 		return ec.fieldContext_PropagationPolicyConnection_totalCount(ctx, field)
+	case "facets":
+		return ec.fieldContext_PropagationPolicyConnection_facets(ctx, field)
 	case "freshness":
 		return ec.fieldContext_PropagationPolicyConnection_freshness(ctx, field)
 	}

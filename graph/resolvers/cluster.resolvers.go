@@ -11,6 +11,7 @@ import (
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 )
@@ -22,15 +23,27 @@ func (r *clusterResolver) Instance(ctx context.Context, obj *cluster.Cluster) (*
 	return r.Fleet.Instances.Get(ctx, obj.InstanceName())
 }
 
+func (r *clusterConnectionResolver) Facets(ctx context.Context, obj *page.Connection[*cluster.Cluster], fields []cluster.FacetField, first *int) ([]listing.Facet[cluster.FacetField], error) {
+	v, err := listing.FacetsBy(obj, fields, first)
+	return orElse(ctx, v, err, []listing.Facet[cluster.FacetField]{})
+}
+
 func (r *queryResolver) Cluster(ctx context.Context, name string) (*cluster.Cluster, error) {
 	return r.Fleet.Clusters.Get(ctx, name)
 }
 
 func (r *queryResolver) Clusters(ctx context.Context, first *int, after *string, filter *cluster.Filter, orderBy *object.Order) (*page.Connection[*cluster.Cluster], error) {
-	c, err := r.Fleet.Clusters.List(ctx, pageArgs(first, after), filter, orderBy)
+	c, err := r.Fleet.Clusters.List(ctx, pageArgs(first, after), filter, orderBy, selected(ctx).facets())
 	return orEmpty(ctx, c, err)
 }
 
 func (r *Resolver) Cluster() generated.ClusterResolver { return &clusterResolver{r} }
 
-type clusterResolver struct{ *Resolver }
+func (r *Resolver) ClusterConnection() generated.ClusterConnectionResolver {
+	return &clusterConnectionResolver{r}
+}
+
+type (
+	clusterResolver           struct{ *Resolver }
+	clusterConnectionResolver struct{ *Resolver }
+)

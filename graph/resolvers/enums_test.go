@@ -23,6 +23,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
+	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -100,6 +101,11 @@ var enums = map[string]enumRoute{
 	"WorkloadKind":       {typed[workload.Kind], `{ workloads { nodes { kind } } }`, "Deployment.kind", `{ workloads(filter: {kinds: [$v]}) { __typename } }`, "Query.workloads", "filter.Kinds"},
 	"WorkloadHealth":     {typed[workload.Health], `{ workloads { nodes { health } } }`, "Deployment.health", `{ workloads(filter: {health: [$v]}) { __typename } }`, "Query.workloads", "filter.Health"},
 	"WorkloadFacetField": {typed[projection.FacetField], `{ workloads { facets(fields: [HEALTH]) { field } } }`, "WorkloadFacet.field", `{ workloads { facets(fields: [$v]) { __typename } } }`, "WorkloadConnection.facets", "fields"},
+	"ClusterFacetField":  {typed[cluster.FacetField], `{ clusters { facets(fields: [READY]) { field } } }`, "ClusterFacet.field", `{ clusters { facets(fields: [$v]) { __typename } } }`, "ClusterConnection.facets", "fields"},
+	"PolicyFacetField": {
+		typed[policy.FacetField], `{ instance(name: "alpha") { overridePolicies { facets(fields: [NAMESPACE]) { field } } } }`, "PolicyFacet.field",
+		`{ instance(name: "alpha") { overridePolicies { facets(fields: [$v]) { __typename } } } }`, "OverridePolicyConnection.facets", "fields",
+	},
 	"OrderDirection":     {value: typed[object.Direction], in: `{ instances(orderBy: {field: NAME, direction: $v}) { __typename } }`, by: "Query.instances", path: "orderBy.Direction"},
 	"InstanceOrderField": order("instances"), "ClusterOrderField": order("clusters"), "WorkloadOrderField": ofWorkloads(order("workloads")),
 	"MemberClusterOrderField": order("memberClusters"), "NamespaceOrderField": order("namespaces"), "EventOrderField": order("events"),
@@ -136,7 +142,7 @@ func TestEnumsGoOutAndComeBack(t *testing.T) {
 	models := boundTypes(t, schema)
 	tested := map[string]bool{}
 	for name, model := range models {
-		if (strings.HasPrefix(model, "github.com/kairship-io/kairship/pkg/fleet/policy.") && name != "PolicyKind") || name == "Guard" {
+		if (strings.HasPrefix(model, "github.com/kairship-io/kairship/pkg/fleet/policy.") && name != "PolicyKind" && name != "PolicyFacetField") || name == "Guard" {
 			continue
 		}
 		tested[name] = true
@@ -210,7 +216,7 @@ func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
 	undone := []resources.Result{{Rollback: &resources.Undone{}}}
 	warned := &policy.CreatedOverridePolicy{Warnings: []write.Warning{{}}}
-	answers := world().with(intercept{"Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}})})
+	answers := world().with(intercept{"Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -60,20 +61,22 @@ func world() intercept {
 	web.Meta.Name, web.Meta.Namespace = "web", "shop"
 	deployment := &workload.Deployment{Workload: &workload.Workload{Object: object.New("alpha", web, fromIndex())}}
 	return intercept{
-		"Query.instance":        value(alpha),
-		"Query.instances":       value(page.Build(page.Args{}, []*instance.Instance{alpha}, func(*instance.Instance) string { return "c" }, false, nil, freshness.Freshness{Source: freshness.SourceLive})),
-		"Query.cluster":         value(&cluster.Cluster{Cluster: &v1alpha1.Cluster{}}),
-		"Query.workloads":       value(page.Build(page.Args{}, []workload.Any{deployment}, func(workload.Any) string { return "c" }, false, nil, fromIndex())),
-		"Query.pods":            value(page.Build(page.Args{}, []*pod.Pod{{Object: object.New("alpha", web, fromIndex())}}, func(*pod.Pod) string { return "c" }, false, nil, fromIndex())),
-		"Instance.workload":     value(deployment),
-		"Instance.workloads":    value(page.Unread[workload.Any]("")),
-		"Instance.events":       value(page.Unread[*event.Event]("")),
-		"Deployment.policy":     value(nil),
-		"Deployment.health":     value(workload.HealthHealthy),
-		"Deployment.replicas":   value(&workload.ReplicaCounts{}),
-		"Deployment.placements": value([]workload.Placement{{}}),
-		"Placement.object":      value(&workload.MemberObject{}),
-		"MemberObject.pods":     value([]pod.Pod{{}}),
+		"Query.instance":            value(alpha),
+		"Query.instances":           value(page.Build(page.Args{}, []*instance.Instance{alpha}, func(*instance.Instance) string { return "c" }, false, nil, freshness.Freshness{Source: freshness.SourceLive})),
+		"Query.clusters":            value(page.Unread[*cluster.Cluster]("")),
+		"Query.cluster":             value(&cluster.Cluster{Cluster: &v1alpha1.Cluster{}}),
+		"Query.workloads":           value(page.Build(page.Args{}, []workload.Any{deployment}, func(workload.Any) string { return "c" }, false, nil, fromIndex())),
+		"Query.pods":                value(page.Build(page.Args{}, []*pod.Pod{{Object: object.New("alpha", web, fromIndex())}}, func(*pod.Pod) string { return "c" }, false, nil, fromIndex())),
+		"Instance.workload":         value(deployment),
+		"Instance.workloads":        value(page.Unread[workload.Any]("")),
+		"Instance.overridePolicies": value(page.Unread[*policy.OverridePolicy]("")),
+		"Instance.events":           value(page.Unread[*event.Event]("")),
+		"Deployment.policy":         value(nil),
+		"Deployment.health":         value(workload.HealthHealthy),
+		"Deployment.replicas":       value(&workload.ReplicaCounts{}),
+		"Deployment.placements":     value([]workload.Placement{{}}),
+		"Placement.object":          value(&workload.MemberObject{}),
+		"MemberObject.pods":         value([]pod.Pod{{}}),
 
 		"Subscription.instanceChanged":   stream(&instance.Change{Object: alpha}),
 		"Subscription.workloadChanged":   stream(&workload.Change{Object: deployment}),

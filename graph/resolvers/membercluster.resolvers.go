@@ -11,6 +11,7 @@ import (
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
@@ -21,7 +22,7 @@ func (r *instanceResolver) MemberCluster(ctx context.Context, obj *instance.Inst
 }
 
 func (r *instanceResolver) MemberClusters(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *membercluster.Filter, orderBy *object.Order) (*page.Connection[*membercluster.MemberCluster], error) {
-	c, err := r.Fleet.MemberClusters.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	c, err := r.Fleet.MemberClusters.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, listNeeds(ctx))
 	return orEmpty(ctx, c, err)
 }
 
@@ -33,6 +34,18 @@ func (r *memberClusterResolver) Cluster(ctx context.Context, obj *membercluster.
 	return r.inventoryCluster(ctx, obj)
 }
 
+func (r *memberClusterConnectionResolver) Facets(ctx context.Context, obj *page.Connection[*membercluster.MemberCluster], fields []cluster.FacetField, first *int) ([]listing.Facet[cluster.FacetField], error) {
+	v, err := listing.FacetsBy(obj, fields, first)
+	return orElse(ctx, v, err, []listing.Facet[cluster.FacetField]{})
+}
+
 func (r *Resolver) MemberCluster() generated.MemberClusterResolver { return &memberClusterResolver{r} }
 
-type memberClusterResolver struct{ *Resolver }
+func (r *Resolver) MemberClusterConnection() generated.MemberClusterConnectionResolver {
+	return &memberClusterConnectionResolver{r}
+}
+
+type (
+	memberClusterResolver           struct{ *Resolver }
+	memberClusterConnectionResolver struct{ *Resolver }
+)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
@@ -18,6 +19,11 @@ import (
 
 func (r *clusterOverridePolicyResolver) Instance(ctx context.Context, obj *policy.ClusterOverridePolicy) (*instance.Instance, error) {
 	return r.instanceOf(ctx, obj.Instance)
+}
+
+func (r *clusterOverridePolicyConnectionResolver) Facets(ctx context.Context, obj *page.Connection[*policy.ClusterOverridePolicy], fields []policy.FacetField, first *int) ([]listing.Facet[policy.FacetField], error) {
+	v, err := listing.FacetsBy(obj, fields, first)
+	return orElse(ctx, v, err, []listing.Facet[policy.FacetField]{})
 }
 
 func (r *clusterPropagationPolicyResolver) Instance(ctx context.Context, obj *policy.ClusterPropagationPolicy) (*instance.Instance, error) {
@@ -29,12 +35,17 @@ func (r *clusterPropagationPolicyResolver) Workloads(ctx context.Context, obj *p
 	return orEmpty(ctx, c, err)
 }
 
+func (r *clusterPropagationPolicyConnectionResolver) Facets(ctx context.Context, obj *page.Connection[*policy.ClusterPropagationPolicy], fields []policy.FacetField, first *int) ([]listing.Facet[policy.FacetField], error) {
+	v, err := listing.FacetsBy(obj, fields, first)
+	return orElse(ctx, v, err, []listing.Facet[policy.FacetField]{})
+}
+
 func (r *instanceResolver) PropagationPolicy(ctx context.Context, obj *instance.Instance, namespace string, name string) (*policy.PropagationPolicy, error) {
 	return r.Fleet.Policies.Propagation.Get(ctx, obj.Name, namespace, name)
 }
 
 func (r *instanceResolver) PropagationPolicies(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *policy.Filter, orderBy *object.Order) (*page.Connection[*policy.PropagationPolicy], error) {
-	c, err := r.Fleet.Policies.Propagation.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	c, err := r.Fleet.Policies.Propagation.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, listNeeds(ctx))
 	if filter != nil {
 		warnOfNamespaces(ctx, r.Resolver, c, []string{obj.Name}, namespacesArgument, filter.Namespaces)
 	}
@@ -46,7 +57,7 @@ func (r *instanceResolver) ClusterPropagationPolicy(ctx context.Context, obj *in
 }
 
 func (r *instanceResolver) ClusterPropagationPolicies(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *policy.Filter, orderBy *object.Order) (*page.Connection[*policy.ClusterPropagationPolicy], error) {
-	c, err := r.Fleet.Policies.ClusterPropagation.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	c, err := r.Fleet.Policies.ClusterPropagation.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, listNeeds(ctx))
 	return orEmpty(ctx, c, err)
 }
 
@@ -55,7 +66,7 @@ func (r *instanceResolver) OverridePolicy(ctx context.Context, obj *instance.Ins
 }
 
 func (r *instanceResolver) OverridePolicies(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *policy.Filter, orderBy *object.Order) (*page.Connection[*policy.OverridePolicy], error) {
-	c, err := r.Fleet.Policies.Override.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	c, err := r.Fleet.Policies.Override.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, listNeeds(ctx))
 	if filter != nil {
 		warnOfNamespaces(ctx, r.Resolver, c, []string{obj.Name}, namespacesArgument, filter.Namespaces)
 	}
@@ -67,12 +78,17 @@ func (r *instanceResolver) ClusterOverridePolicy(ctx context.Context, obj *insta
 }
 
 func (r *instanceResolver) ClusterOverridePolicies(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *policy.Filter, orderBy *object.Order) (*page.Connection[*policy.ClusterOverridePolicy], error) {
-	c, err := r.Fleet.Policies.ClusterOverride.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	c, err := r.Fleet.Policies.ClusterOverride.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, listNeeds(ctx))
 	return orEmpty(ctx, c, err)
 }
 
 func (r *overridePolicyResolver) Instance(ctx context.Context, obj *policy.OverridePolicy) (*instance.Instance, error) {
 	return r.instanceOf(ctx, obj.Instance)
+}
+
+func (r *overridePolicyConnectionResolver) Facets(ctx context.Context, obj *page.Connection[*policy.OverridePolicy], fields []policy.FacetField, first *int) ([]listing.Facet[policy.FacetField], error) {
+	v, err := listing.FacetsBy(obj, fields, first)
+	return orElse(ctx, v, err, []listing.Facet[policy.FacetField]{})
 }
 
 func (r *propagationPolicyResolver) Instance(ctx context.Context, obj *policy.PropagationPolicy) (*instance.Instance, error) {
@@ -84,25 +100,50 @@ func (r *propagationPolicyResolver) Workloads(ctx context.Context, obj *policy.P
 	return orEmpty(ctx, c, err)
 }
 
+func (r *propagationPolicyConnectionResolver) Facets(ctx context.Context, obj *page.Connection[*policy.PropagationPolicy], fields []policy.FacetField, first *int) ([]listing.Facet[policy.FacetField], error) {
+	v, err := listing.FacetsBy(obj, fields, first)
+	return orElse(ctx, v, err, []listing.Facet[policy.FacetField]{})
+}
+
 func (r *Resolver) ClusterOverridePolicy() generated.ClusterOverridePolicyResolver {
 	return &clusterOverridePolicyResolver{r}
+}
+
+func (r *Resolver) ClusterOverridePolicyConnection() generated.ClusterOverridePolicyConnectionResolver {
+	return &clusterOverridePolicyConnectionResolver{r}
 }
 
 func (r *Resolver) ClusterPropagationPolicy() generated.ClusterPropagationPolicyResolver {
 	return &clusterPropagationPolicyResolver{r}
 }
 
+func (r *Resolver) ClusterPropagationPolicyConnection() generated.ClusterPropagationPolicyConnectionResolver {
+	return &clusterPropagationPolicyConnectionResolver{r}
+}
+
 func (r *Resolver) OverridePolicy() generated.OverridePolicyResolver {
 	return &overridePolicyResolver{r}
+}
+
+func (r *Resolver) OverridePolicyConnection() generated.OverridePolicyConnectionResolver {
+	return &overridePolicyConnectionResolver{r}
 }
 
 func (r *Resolver) PropagationPolicy() generated.PropagationPolicyResolver {
 	return &propagationPolicyResolver{r}
 }
 
+func (r *Resolver) PropagationPolicyConnection() generated.PropagationPolicyConnectionResolver {
+	return &propagationPolicyConnectionResolver{r}
+}
+
 type (
-	clusterOverridePolicyResolver    struct{ *Resolver }
-	clusterPropagationPolicyResolver struct{ *Resolver }
-	overridePolicyResolver           struct{ *Resolver }
-	propagationPolicyResolver        struct{ *Resolver }
+	clusterOverridePolicyResolver              struct{ *Resolver }
+	clusterOverridePolicyConnectionResolver    struct{ *Resolver }
+	clusterPropagationPolicyResolver           struct{ *Resolver }
+	clusterPropagationPolicyConnectionResolver struct{ *Resolver }
+	overridePolicyResolver                     struct{ *Resolver }
+	overridePolicyConnectionResolver           struct{ *Resolver }
+	propagationPolicyResolver                  struct{ *Resolver }
+	propagationPolicyConnectionResolver        struct{ *Resolver }
 )

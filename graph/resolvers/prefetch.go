@@ -84,7 +84,7 @@ func (r *Resolver) prefetchList(ctx context.Context, names []string, f graphql.C
 		})
 	case "memberClusters":
 		withFilter(raw, func(filter *membercluster.Filter) {
-			r.Fleet.MemberClusters.Prefetch(ctx, names, p, filter, order, count)
+			r.Fleet.MemberClusters.Prefetch(ctx, names, p, filter, order, inner.listNeeds())
 		})
 	case "namespaces":
 		withFilter(raw, func(filter *namespace.Filter) { r.Fleet.Namespaces.Prefetch(ctx, names, p, filter, order, count) })
@@ -92,19 +92,19 @@ func (r *Resolver) prefetchList(ctx context.Context, names []string, f graphql.C
 		withFilter(raw, func(filter *event.Filter) { r.Fleet.Events.Prefetch(ctx, names, p, filter, order, count) })
 	case "propagationPolicies":
 		withFilter(raw, func(filter *policy.Filter) {
-			r.Fleet.Policies.Propagation.Prefetch(ctx, names, p, filter, order, count, r.prefetchClaimed(ctx, inner.items()))
+			r.Fleet.Policies.Propagation.Prefetch(ctx, names, p, filter, order, inner.listNeeds(), r.prefetchClaimed(ctx, inner.items()))
 		})
 	case "clusterPropagationPolicies":
 		withFilter(raw, func(filter *policy.Filter) {
-			r.Fleet.Policies.ClusterPropagation.Prefetch(ctx, names, p, filter, order, count, r.prefetchClaimed(ctx, inner.items()))
+			r.Fleet.Policies.ClusterPropagation.Prefetch(ctx, names, p, filter, order, inner.listNeeds(), r.prefetchClaimed(ctx, inner.items()))
 		})
 	case "overridePolicies":
 		withFilter(raw, func(filter *policy.Filter) {
-			r.Fleet.Policies.Override.Prefetch(ctx, names, p, filter, order, count, nil)
+			r.Fleet.Policies.Override.Prefetch(ctx, names, p, filter, order, inner.listNeeds(), nil)
 		})
 	case "clusterOverridePolicies":
 		withFilter(raw, func(filter *policy.Filter) {
-			r.Fleet.Policies.ClusterOverride.Prefetch(ctx, names, p, filter, order, count, nil)
+			r.Fleet.Policies.ClusterOverride.Prefetch(ctx, names, p, filter, order, inner.listNeeds(), nil)
 		})
 	case "resources":
 		r.prefetchResources(ctx, names, raw, p, order, inner)

@@ -217,6 +217,7 @@ func TestListsThatAreRefusedAreNotReadAhead(t *testing.T) {
 		`resources(version: "1", resource: "configmaps") { nodes { name } }`,
 		`resources(version: "v1", resource: "configmaps", namespace: "a", filter: {namespaces: ["b"]}) { nodes { name } }`,
 		`events(first: 501) { nodes { reason } }`,
+		`propagationPolicies(filter: {selects: {kind: ""}}) { nodes { name } }`,
 	} {
 		r := &reader{}
 		resp := run(t, fleetOf(t, r), nil, `{ instances { nodes { `+list+` } } }`, "")

@@ -194,7 +194,14 @@ func (s selection) connectionNeeds() workload.Needs {
 	return needs
 }
 
-// facets are what a list of workloads or pods is counted by. What can't be read here is left to
+// listNeeds is what a connection of member clusters or policies will be asked for.
+func listNeeds(ctx context.Context) listing.Needs { return selected(ctx).listNeeds() }
+
+func (s selection) listNeeds() listing.Needs {
+	return listing.Needs{Count: s.has("totalCount"), Facets: s.facets()}
+}
+
+// facets are what a list is counted by. What can't be read here is left to
 // the field, which says what is wrong with it.
 func (s selection) facets() listing.Facets {
 	var all listing.Facets

@@ -20,6 +20,9 @@ func TestEveryArgumentHasATest(t *testing.T) {
 			if c.argument == "filter.policy" {
 				tried[list.Key()+"(filter.policy.name)"], tried[list.Key()+"(filter.policy.namespace)"] = true, true
 			}
+			if c.argument == "filter.selects.labels" {
+				tried[list.Key()+"(filter.selects.labels.key)"], tried[list.Key()+"(filter.selects.labels.value)"] = true, true
+			}
 		}
 		// Every list is read in pages, and those that can be ordered in every order.
 		for _, argument := range []string{"first", "after", "orderBy.field", "orderBy.direction"} {
@@ -39,6 +42,9 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	tried["WorkloadConnection.facets(fields)"], tried["WorkloadConnection.facets(first)"] = true, true
 	// TestFacetsCountThePods
 	tried["PodConnection.facets(fields)"], tried["PodConnection.facets(first)"] = true, true
+	for node := range memoryFacets { // TestFacetsInMemory
+		tried[node+"Connection.facets(fields)"], tried[node+"Connection.facets(first)"] = true, true
+	}
 	tried["Query.node(id)"] = true // TestEveryIDLeadsBack
 	tried["Query._entities(representations)"] = true
 	// TestMatrix, TestOneNamespaceAlone

@@ -36,13 +36,13 @@ func (w *world) casesOf(list schema.List) []filterCase {
 	case "Cluster":
 		return w.clusterCases()
 	case "MemberCluster":
-		return append(w.naming(everything, "m3", "suite-"+w.id+"-m-1"), labelCases("parity=odd", "parity", "!parity")...)
+		return slices.Concat(w.naming(everything, "m3", "suite-"+w.id+"-m-1"), labelCases("parity=odd", "parity", "!parity"), propertyCases(), taintCases())
 	case "Namespace":
 		return append(w.naming(everything, w.a, w.id+"-ns-1"), labelCases("zone in (left,right)", "zone=left", "suite="+w.id+",!zone")...)
 	case "PropagationPolicy", "OverridePolicy":
-		return append(append(w.here(w.naming(w.inHere, "web", "e")), w.here(labelCases("team=left", "team notin (left)"))...), w.namespaceCases()...)
+		return slices.Concat(w.here(w.naming(w.inHere, "web", "e")), w.here(labelCases("team=left", "team notin (left)")), w.namespaceCases(), w.specCases())
 	case "ClusterPropagationPolicy", "ClusterOverridePolicy":
-		return append(append(w.naming(everything, "suite-"+w.id+"-web", w.id+"-p-1"), labelCases("team=left", "suite="+w.id)...),
+		return append(slices.Concat(w.naming(everything, "suite-"+w.id+"-web", w.id+"-p-1"), labelCases("team=left", "suite="+w.id), w.specCases()),
 			filterCase{argument: "filter.namespaces", value: []string{w.a}, match: nothing, why: "what has no namespace is in none"},
 			filterCase{argument: "filter.namespaces", value: []string{}, match: nothing, why: "no namespace at all"})
 	case "Event":
@@ -265,7 +265,7 @@ func (w *world) clusterCases() []filterCase {
 		}
 		return instance == ""
 	}
-	cases := append(w.naming(everything, "m1", "suite-"+w.id+"-c-0"), labelCases("parity=even", "parity", "!parity")...)
+	cases := slices.Concat(w.naming(everything, "m1", "suite-"+w.id+"-c-0"), labelCases("parity=even", "parity", "!parity"), propertyCases())
 	for n, c := range cases {
 		cases[n].match = func(i item) bool { return shown(i) && c.match(i) }
 	}

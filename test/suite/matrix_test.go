@@ -68,6 +68,8 @@ var rootMatrix = []struct {
 	{"clusters", `clusters(filter: {includeHidden: true}) { totalCount nodes { name } }`, outcomes{"*", "3: k-alpha m1 m2", "2: k-beta m3", "0:"}},
 	{"clusters", `clusters(filter: {instances: ["alpha"], includeHidden: true}) { totalCount nodes { name } }`, outcomes{"3: k-alpha m1 m2", "3: k-alpha m1 m2", "0:", "0:"}},
 	{"clusters", `clusters(filter: {instances: ["", "beta"]}) { totalCount nodes { name } }`, outcomes{"*", "0:", "1: m3", "0:"}},
+	{"clusters", `clusters(filter: {ready: true}) { totalCount nodes { name } }`, outcomes{"*", "2: m1 m2", "1: m3", "0:"}},
+	{"clusters", `clusters(filter: {ready: true}) { facets(fields: [READY]) { values { count } } }`, outcomes{"*", "2", "1", ""}},
 
 	{
 		"workloads", `workloads(filter: {namespaces: ["shop", "ops", "billing"]}) { totalCount nodes { name } }`,

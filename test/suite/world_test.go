@@ -248,6 +248,7 @@ func (w *world) inventory() []created {
 			ObjectMeta: w.global(fmt.Sprintf("c-%02d", i), "parity", []string{"even", "odd"}[i%2]),
 			Spec: kairshipv1alpha1.ClusterSpec{
 				Type: kairshipv1alpha1.ClusterTypePhysical, APIEndpoint: "https://127.0.0.1:1", Hidden: i == 0,
+				Provider: "suite", Region: []string{"north", "south"}[i%2], Zone: []string{"z1", "z2", ""}[i%3],
 				CredentialsSecretRef: &kairshipv1alpha1.ClusterCredentialsReference{
 					SecretReference: kairshipv1alpha1.SecretReference{Namespace: "kairship-system", Name: "suite-" + w.id + "-none"},
 				},
@@ -290,7 +291,10 @@ func (w *world) members() []created {
 	for i := range fifty - 1 {
 		all = append(all, created{"beta", &clusterv1alpha1.Cluster{
 			ObjectMeta: w.global(fmt.Sprintf("m-%02d", i), "parity", []string{"even", "odd"}[i%2]),
-			Spec:       clusterv1alpha1.ClusterSpec{SyncMode: clusterv1alpha1.Pull},
+			Spec: clusterv1alpha1.ClusterSpec{
+				SyncMode: clusterv1alpha1.Pull, Provider: "suite", Region: []string{"north", "south"}[i%2], Zones: [][]string{{"z1", "z2"}, {"z2"}, nil}[i%3],
+				Taints: []corev1.Taint{{Key: "suite", Value: []string{"left", "right"}[i%2], Effect: []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute}[i%2]}},
+			},
 		}})
 	}
 	return all

@@ -52,5 +52,6 @@ func (f *Filter) listing() listing.Filter {
 func (f *Filter) matches(c *Cluster) bool {
 	return (f.IncludeHidden || !c.Hidden()) &&
 		(f.Type == nil || slices.Contains(f.Type, c.Type())) &&
-		(f.Instances == nil || slices.Contains(f.Instances, c.InstanceName()))
+		(f.Instances == nil || slices.Contains(f.Instances, c.InstanceName())) &&
+		f.PropertyFilter.Matches(c.properties())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // Filter says which clusters to list.
@@ -23,6 +24,7 @@ type Filter struct {
 	// Instances they are joined to; "" stands for none.
 	Instances     []string
 	IncludeHidden bool
+	PropertyFilter
 }
 
 // Service reads the inventory from the watch on the global cluster.
@@ -50,7 +52,7 @@ func (s *Service) Get(ctx context.Context, name string) (*Cluster, error) {
 }
 
 // List returns a page of the inventory.
-func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *object.Order) (*Connection, error) {
+func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *object.Order, facets listing.Facets) (*Connection, error) {
 	all, err := s.all(ctx)
 	if err != nil {
 		return nil, err
@@ -65,9 +67,13 @@ func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *ob
 		Order:         order.Index(index.Order{Field: index.OrderByName}),
 		Match:         f.matches,
 		MatchIdentity: f,
-		Items:         all,
-		Now:           s.freshness.Now(),
-		Freshness:     s.freshness.Live(ctx),
+		Facets:        facets,
+		Values: func(c *Cluster, field projection.FacetField) []string {
+			return c.properties().Values(FacetField(field))
+		},
+		Items:     all,
+		Now:       s.freshness.Now(),
+		Freshness: s.freshness.Live(ctx),
 	})
 }
 

@@ -69,6 +69,10 @@ type Request struct {
 	// Part selects objects by the value of a field. Concurrent requests for several parts of the
 	// same list share a request to the index.
 	Part *index.FieldEquals
+	// Select narrows further in memory, for which all objects of the request are read; nil where the
+	// index selects all that is asked for. SelectIdentity says how, to keep cursors apart.
+	Select         Select
+	SelectIdentity any
 	// WithCount and Detail are what the selection needs.
 	WithCount bool
 	Detail    index.Detail
@@ -81,8 +85,10 @@ type Result struct {
 	HasNext   bool
 	Count     *int64
 	Freshness freshness.Freshness
-	identity  page.Identity
-	now       time.Time
+	// Selected are the objects of all pages; nil for a request without Select.
+	Selected []*index.Object
+	identity page.Identity
+	now      time.Time
 	// end is where a list of the projection ended.
 	end *index.Position
 }
@@ -159,6 +165,9 @@ func (l *Lister) ListOne(ctx context.Context, r Request) (*Result, error) {
 	if r.nothing() {
 		return l.fill(ctx, result, r, &index.Page{Count: new(int64)}), nil
 	}
+	if r.Select != nil {
+		return l.selectOne(ctx, r, q, result)
+	}
 	p, err := l.Reader.PageOf(ctx, r.part(r.Instances[0]), q)
 	if err != nil {
 		return nil, apierror.In(err, r.Instances[0])
@@ -181,6 +190,10 @@ func (l *Lister) Prefetch(ctx context.Context, r Request, then func([]*index.Obj
 func (l *Lister) PrefetchParts(ctx context.Context, r Request, parts []index.Part, then func([]*index.Object)) {
 	q, _, err := l.Parse(r)
 	if err != nil || r.nothing() || len(parts) == 0 {
+		return
+	}
+	if r.Select != nil {
+		l.prefetchSelected(ctx, r, q, parts, then)
 		return
 	}
 	l.Reader.PrefetchPages(ctx, parts, q, func(pages map[index.Part]*index.Page) {
@@ -249,7 +262,11 @@ func (r Request) collectedFrom(p *index.Page) []string {
 // identity identifies the list. The page size is not part of it, because a client may change that
 // between pages.
 func (r Request) identity() page.Identity {
-	return page.IdentityOf(r.Noun, r.Types, r.Instances, r.Filter, r.Fields, r.Part, r.Projected, r.Order)
+	parts := []any{r.Noun, r.Types, r.Instances, r.Filter, r.Fields, r.Part, r.Projected, r.Order}
+	if r.SelectIdentity != nil {
+		parts = append(parts, r.SelectIdentity)
+	}
+	return page.IdentityOf(parts...)
 }
 
 // nothing reports whether a request excludes everything: an empty list of values is

@@ -12,6 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // MemoryRequest is a list of objects in memory, such as those in the cache of the global cluster.
@@ -24,9 +25,12 @@ type MemoryRequest[T metav1.Object] struct {
 	// Match narrows further; MatchIdentity says how, to keep cursors apart.
 	Match         func(T) bool
 	MatchIdentity any
-	Items         []T
-	Now           time.Time
-	Freshness     freshness.Freshness
+	// Facets are what the items on all pages are counted by, with the values that an item has.
+	Facets    Facets
+	Values    func(T, projection.FacetField) []string
+	Items     []T
+	Now       time.Time
+	Freshness freshness.Freshness
 }
 
 // Memory returns a page of objects in memory. The order must be by name or by creation.
@@ -72,7 +76,9 @@ func Memory[T metav1.Object](r MemoryRequest[T]) (*page.Connection[T], error) {
 		rest = rest[:limit]
 	}
 	cursorOf := func(item T) string { return page.Cursor(identity, positionOf(item), r.Now) }
-	return page.Build(r.Args, rest, cursorOf, hasNext, &count, r.Freshness), nil
+	c := page.Build(r.Args, rest, cursorOf, hasNext, &count, r.Freshness)
+	c.Facets = Tally(matching, r.Facets, r.Values)
+	return c, nil
 }
 
 func (f Filter) matches(o metav1.Object, selector labels.Selector) bool {

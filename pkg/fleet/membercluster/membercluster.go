@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -88,6 +89,13 @@ func (m *MemberCluster) Zones() []string {
 // Ready reports whether Karmada finds it ready.
 func (m *MemberCluster) Ready() bool {
 	return meta.IsStatusConditionTrue(m.cluster.Status.Conditions, clusterv1alpha1.ClusterConditionReady)
+}
+
+// properties are what it is selected and counted by.
+func (m *MemberCluster) properties() *cluster.Properties {
+	return &cluster.Properties{
+		Provider: m.cluster.Spec.Provider, Region: m.cluster.Spec.Region, Zones: m.Zones(), KubernetesVersion: m.cluster.Status.KubernetesVersion, Ready: m.Ready(),
+	}
 }
 
 // Conditions are its state in detail.

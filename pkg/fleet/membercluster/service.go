@@ -2,13 +2,17 @@ package membercluster
 
 import (
 	"context"
+	"slices"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // Filter says which member clusters to list.
@@ -16,6 +20,14 @@ type Filter struct {
 	Name          []string
 	NameContains  *string
 	LabelSelector *string
+	cluster.PropertyFilter
+	Taint *TaintFilter
+}
+
+// TaintFilter describes a taint. What is nil may have any value.
+type TaintFilter struct {
+	Key           string
+	Value, Effect *string
 }
 
 // Service reads member clusters.
@@ -48,32 +60,57 @@ func (s *Service) PrefetchNamed(ctx context.Context, named []object.Name) {
 }
 
 // List returns a page of an instance's member clusters.
-func (s *Service) List(ctx context.Context, instance string, args page.Args, f *Filter, order *object.Order, count bool) (*Connection, error) {
-	r, err := s.lister.ListOne(ctx, request([]string{instance}, args, f, order, count))
+func (s *Service) List(ctx context.Context, instance string, args page.Args, f *Filter, order *object.Order, needs listing.Needs) (*Connection, error) {
+	r, err := s.lister.ListOne(ctx, request([]string{instance}, args, f, order, needs))
 	if err != nil {
 		return nil, err
 	}
-	return listing.Decoded(r, func(o *index.Object) (*MemberCluster, error) { return New(instance, o, r.Freshness) })
+	decode := func(o *index.Object) (*MemberCluster, error) { return New(instance, o, r.Freshness) }
+	c, err := listing.Decoded(r, decode)
+	if err != nil {
+		return nil, err
+	}
+	return c, listing.CountSelected(c, r, needs.Facets, decode, func(m *MemberCluster, field projection.FacetField) []string {
+		return m.properties().Values(cluster.FacetField(field))
+	})
 }
 
 // Prefetch starts reading what List will be asked for in each instance.
-func (s *Service) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, count bool) {
-	s.lister.Prefetch(ctx, request(instances, args, f, order, count), nil)
+func (s *Service) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, needs listing.Needs) {
+	s.lister.Prefetch(ctx, request(instances, args, f, order, needs), nil)
 }
 
-func request(instances []string, args page.Args, f *Filter, order *object.Order, count bool) listing.Request {
+func request(instances []string, args page.Args, f *Filter, order *object.Order, needs listing.Needs) listing.Request {
 	if f == nil {
 		f = &Filter{}
 	}
-	return listing.Request{
+	r := listing.Request{
 		Noun:      TypeName,
 		Types:     []index.Type{index.MemberClusters},
 		Instances: instances,
 		Args:      args,
 		Filter:    listing.Filter{Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
 		Order:     order.Index(index.Order{Field: index.OrderByName}),
-		WithCount: count,
+		WithCount: needs.Count,
 	}
+	switch {
+	case !f.PropertyFilter.Empty() || f.Taint != nil:
+		r.Select, r.SelectIdentity = f.selects, []any{f.PropertyFilter, f.Taint}
+	case len(needs.Facets.Fields) > 0:
+		r.Select = listing.SelectAll
+	}
+	return r
+}
+
+// selects is the Select of the filter.
+func (f *Filter) selects(_ context.Context, o *index.Object) (bool, error) {
+	m, err := New(v1alpha1.InstanceOfVirtualCluster(o.Cluster), o, freshness.Freshness{})
+	return err == nil && f.PropertyFilter.Matches(m.properties()) && (f.Taint == nil || slices.ContainsFunc(m.Taints(), f.Taint.matches)), err
+}
+
+// matches reports whether a taint is as the filter describes it.
+func (f *TaintFilter) matches(t Taint) bool {
+	return t.Key == f.Key && (f.Value == nil || t.Value == *f.Value) && (f.Effect == nil || t.Effect == *f.Effect)
 }
 
 func key(instance, name string) index.Key {

@@ -12,15 +12,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
-
-// Filter says which policies to list.
-type Filter struct {
-	Name          []string
-	NameContains  *string
-	Namespaces    []string
-	LabelSelector *string
-}
 
 // Policies reads the policies of one kind.
 type Policies[T any] struct {
@@ -79,32 +72,61 @@ func (p *Policies[T]) key(n object.Name) index.Key {
 }
 
 // List returns a page of an instance's policies.
-func (p *Policies[T]) List(ctx context.Context, instance string, args page.Args, f *Filter, order *object.Order, count bool) (*page.Connection[*T], error) {
-	r, err := p.lister.ListOne(ctx, p.request([]string{instance}, args, f, order, count))
+func (p *Policies[T]) List(ctx context.Context, instance string, args page.Args, f *Filter, order *object.Order, needs listing.Needs) (*page.Connection[*T], error) {
+	q, err := p.request(ctx, []string{instance}, args, f, order, needs)
 	if err != nil {
 		return nil, err
 	}
-	return listing.Decoded(r, func(o *index.Object) (*T, error) { return p.make(instance, o, r.Freshness) })
+	r, err := p.lister.ListOne(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	decode := func(o *index.Object) (*T, error) { return p.make(instance, o, r.Freshness) }
+	c, err := listing.Decoded(r, decode)
+	if err != nil {
+		return nil, err
+	}
+	return c, listing.CountSelected(c, r, needs.Facets, decode, func(one *T, field projection.FacetField) []string {
+		return valuesOf(any(one).(Any), FacetField(field)) //nolint:errcheck // All kinds of policies are.
+	})
 }
 
 // Prefetch starts reading what List will ask for in each instance. When the policies have been
 // read, it calls then, if it is not nil, and only afterwards unblocks the callers that wait for
 // them.
-func (p *Policies[T]) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, count bool, then func([]*index.Object)) {
-	p.lister.Prefetch(ctx, p.request(instances, args, f, order, count), then)
+func (p *Policies[T]) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, needs listing.Needs, then func([]*index.Object)) {
+	q, err := p.request(ctx, instances, args, f, order, needs)
+	if err != nil {
+		return // List says what is wrong.
+	}
+	p.lister.Prefetch(ctx, q, then)
 }
 
-func (p *Policies[T]) request(instances []string, args page.Args, f *Filter, order *object.Order, count bool) listing.Request {
+// request makes the list of a filter in some instances, and starts reading the member clusters that it
+// selects by. Its errors name the argument.
+func (p *Policies[T]) request(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, needs listing.Needs) (listing.Request, error) {
 	if f == nil {
 		f = &Filter{}
 	}
-	return listing.Request{
+	q := listing.Request{
 		Noun:      p.of.Kind,
 		Types:     []index.Type{p.of},
 		Instances: instances,
 		Args:      args,
 		Filter:    listing.Filter{Namespaces: f.Namespaces, Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
 		Order:     order.Index(index.Order{Field: index.OrderByNamespace}),
-		WithCount: count,
+		WithCount: needs.Count,
 	}
+	if f.Selects == nil && f.Cluster == nil {
+		if len(needs.Facets.Fields) > 0 {
+			q.Select = listing.SelectAll
+		}
+		return q, nil
+	}
+	if err := f.check(); err != nil {
+		return q, err
+	}
+	p.prefetchMembers(ctx, instances, f)
+	q.Select, q.SelectIdentity = p.selects(f), []any{f.Selects, f.Cluster}
+	return q, nil
 }

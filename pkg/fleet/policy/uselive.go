@@ -122,12 +122,7 @@ func selects(spec *policyv1alpha1.OverrideSpec, of *workv1alpha2.ObjectReference
 // conditions on labels and fields of clusters hold: not every user who may delete the policy may
 // read the clusters, and one confirmation too many does no harm.
 func mayChangeIn(spec *policyv1alpha1.OverrideSpec, cluster string) bool {
-	rules := slices.Clone(spec.OverrideRules)
-	//nolint:staticcheck // deprecated, and still in use
-	if len(rules) == 0 {
-		rules = append(rules, policyv1alpha1.RuleWithCluster{TargetCluster: spec.TargetCluster, Overriders: spec.Overriders})
-	}
-	return slices.ContainsFunc(rules, func(r policyv1alpha1.RuleWithCluster) bool {
+	return slices.ContainsFunc(rulesOf(spec), func(r policyv1alpha1.RuleWithCluster) bool {
 		t := r.TargetCluster
 		switch {
 		case !changesAnything(r.Overriders):
@@ -139,6 +134,14 @@ func mayChangeIn(spec *policyv1alpha1.OverrideSpec, cluster string) bool {
 		}
 		return len(t.ClusterNames) == 0 || slices.Contains(t.ClusterNames, cluster)
 	})
+}
+
+// rulesOf are the rules of an override policy, also of one that has the older fields.
+func rulesOf(spec *policyv1alpha1.OverrideSpec) []policyv1alpha1.RuleWithCluster {
+	if len(spec.OverrideRules) > 0 {
+		return spec.OverrideRules
+	}
+	return []policyv1alpha1.RuleWithCluster{{TargetCluster: spec.TargetCluster, Overriders: spec.Overriders}} //nolint:staticcheck // deprecated, and still in use
 }
 
 // labelledResources answers for the labels of resources with one list for each
