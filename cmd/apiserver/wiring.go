@@ -111,7 +111,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	tokens := newTokens(o, kube)
 	source := &projected.Source{Index: idx, Projection: states, Timeout: o.indexTimeout, Now: time.Now}
 	if states != nil {
-		source.Pods = states
+		source.Pods, source.Sent = states, states
 	}
 	fleet := newFleet(inventory, tracker, idx, loaders.NewReader(source), permissions, newIndexWaiter(inventory, idx, clients), clients)
 	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
