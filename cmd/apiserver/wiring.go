@@ -246,7 +246,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Events:         event.NewService(lister),
 		Resources: resource.NewService(lister, uncollected.New(uncollected.Config{
 			Clients: clients, Permissions: permissions, Watched: inventory, Freshness: tracker, Now: time.Now,
-		})),
+		}), resource.Members{Clusters: clusters, Watched: inventory}),
 	}
 }
 

@@ -47,18 +47,20 @@ func (s *Service) PrefetchNamed(ctx context.Context, named []object.Name) {
 	s.lister.Reader.Prefetch(ctx, keys, index.Whole, nil)
 }
 
-// List returns a page of an instance's member clusters.
-func (s *Service) List(ctx context.Context, instance string, args page.Args, f *Filter, order *object.Order, count bool) (*Connection, error) {
+// List returns a page of an instance's member clusters. It passes them to then before it returns.
+func (s *Service) List(ctx context.Context, instance string, args page.Args, f *Filter, order *object.Order, count bool, then func([]*index.Object)) (*Connection, error) {
 	r, err := s.lister.ListOne(ctx, request([]string{instance}, args, f, order, count))
 	if err != nil {
 		return nil, err
 	}
+	then(r.Items)
 	return listing.Decoded(r, func(o *index.Object) (*MemberCluster, error) { return New(instance, o, r.Freshness) })
 }
 
-// Prefetch starts reading what List will be asked for in each instance.
-func (s *Service) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, count bool) {
-	s.lister.Prefetch(ctx, request(instances, args, f, order, count), nil)
+// Prefetch starts reading what List will be asked for in each instance, and passes what was read to
+// then.
+func (s *Service) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, count bool, then func([]*index.Object)) {
+	s.lister.Prefetch(ctx, request(instances, args, f, order, count), then)
 }
 
 func request(instances []string, args page.Args, f *Filter, order *object.Order, count bool) listing.Request {
