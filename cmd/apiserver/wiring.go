@@ -111,7 +111,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	tokens := newTokens(o, kube)
 	source := &projected.Source{Index: idx, Projection: states, Timeout: o.indexTimeout, Now: time.Now}
 	if states != nil {
-		source.Pods = states
+		source.Pods, source.Sent = states, states
 	}
 	fleet := newFleet(inventory, tracker, idx, loaders.NewReader(source), permissions, newIndexWaiter(inventory, idx, clients), clients)
 	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
@@ -246,7 +246,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Events:         event.NewService(lister),
 		Resources: resource.NewService(lister, uncollected.New(uncollected.Config{
 			Clients: clients, Permissions: permissions, Watched: inventory, Freshness: tracker, Now: time.Now,
-		})),
+		}), resource.Members{Clusters: clusters, Watched: inventory}),
 	}
 }
 

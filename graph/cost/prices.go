@@ -58,6 +58,8 @@ func Prices() map[string]Price {
 		"Instance.resource":  {Requests: 1, Value: RequestCost},
 		"Instance.resources": {Requests: 1, Value: RequestCost},
 		"Instance.events":    {Requests: 1},
+		// With a role in some namespaces, the projection is asked first where workloads were sent to.
+		"MemberCluster.resources": {Requests: 2},
 
 		// Computed from the template's binding, the objects in the members and the
 		// instance's members.

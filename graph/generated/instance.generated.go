@@ -53,7 +53,7 @@ type InstanceResolver interface {
 	ClusterOverridePolicy(ctx context.Context, obj *instance.Instance, name string) (*policy.ClusterOverridePolicy, error)
 	ClusterOverridePolicies(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *policy.Filter, orderBy *object.Order) (*page.Connection[*policy.ClusterOverridePolicy], error)
 	Resource(ctx context.Context, obj *instance.Instance, group string, version string, resource string, namespace *string, name string) (*resource.Resource, error)
-	Resources(ctx context.Context, obj *instance.Instance, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error)
+	Resources(ctx context.Context, obj *instance.Instance, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error)
 	Workload(ctx context.Context, obj *instance.Instance, kind workload.Kind, namespace string, name string) (workload.Any, error)
 	Workloads(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error)
 }
@@ -539,46 +539,54 @@ func (ec *executionContext) field_Instance_resources_args(ctx context.Context, r
 		return nil, err
 	}
 	args["resource"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "namespace",
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "cluster",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["namespace"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+	args["cluster"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "namespace",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["namespace"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "first",
 		func(ctx context.Context, v any) (*int, error) {
 			return ec.unmarshalOInt2ᚖint(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["first"] = arg4
-	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+	args["first"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "after",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["after"] = arg5
-	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+	args["after"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*resource.Filter, error) {
 			return ec.unmarshalOResourceFilter2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋresourceᚐFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["filter"] = arg6
-	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+	args["filter"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) (*object.Order, error) {
 			return ec.unmarshalOResourceOrder2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrder(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["orderBy"] = arg7
+	args["orderBy"] = arg8
 	return args, nil
 }
 
@@ -1879,7 +1887,7 @@ func (ec *executionContext) _Instance_resources(ctx context.Context, field graph
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Instance().Resources(ctx, obj, fc.Args["group"].(string), fc.Args["version"].(string), fc.Args["resource"].(string), fc.Args["namespace"].(*string), fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*resource.Filter), fc.Args["orderBy"].(*object.Order))
+			return ec.Resolvers.Instance().Resources(ctx, obj, fc.Args["group"].(string), fc.Args["version"].(string), fc.Args["resource"].(string), fc.Args["cluster"].(*string), fc.Args["namespace"].(*string), fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*resource.Filter), fc.Args["orderBy"].(*object.Order))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*resource.Resource]) graphql.Marshaler {

@@ -20,6 +20,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -30,6 +31,8 @@ type MemberClusterResolver interface {
 	Instance(ctx context.Context, obj *membercluster.MemberCluster) (*instance.Instance, error)
 
 	Cluster(ctx context.Context, obj *membercluster.MemberCluster) (*cluster.Cluster, error)
+
+	Resources(ctx context.Context, obj *membercluster.MemberCluster, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error)
 }
 type MemberClusterConnectionResolver interface {
 	Facets(ctx context.Context, obj *page.Connection[*membercluster.MemberCluster], fields []cluster.FacetField, first *int) ([]listing.Facet[cluster.FacetField], error)
@@ -58,6 +61,76 @@ func (ec *executionContext) field_MemberClusterConnection_facets_args(ctx contex
 		return nil, err
 	}
 	args["first"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_MemberCluster_resources_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "group",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["group"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "version",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["version"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "resource",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["resource"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "namespace",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["namespace"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*resource.Filter, error) {
+			return ec.unmarshalOResourceFilter2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋresourceᚐFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) (*object.Order, error) {
+			return ec.unmarshalOResourceOrder2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg7
 	return args, nil
 }
 
@@ -831,6 +904,50 @@ func (ec *executionContext) fieldContext_MemberCluster_freshness(_ context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _MemberCluster_resources(ctx context.Context, field graphql.CollectedField, obj *membercluster.MemberCluster) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MemberCluster_resources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.MemberCluster().Resources(ctx, obj, fc.Args["group"].(string), fc.Args["version"].(string), fc.Args["resource"].(string), fc.Args["namespace"].(*string), fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*resource.Filter), fc.Args["orderBy"].(*object.Order))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*resource.Resource]) graphql.Marshaler {
+			return ec.marshalNResourceConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MemberCluster_resources(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MemberCluster",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ResourceConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_MemberCluster_resources_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _MemberClusterConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*membercluster.MemberCluster]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1520,6 +1637,44 @@ func (ec *executionContext) _MemberCluster(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "resources":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._MemberCluster_resources(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}

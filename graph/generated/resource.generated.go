@@ -35,6 +35,52 @@ type ResourceResolver interface {
 
 // region    **************************** field.gotpl *****************************
 
+func (ec *executionContext) _ManagedBy_workNamespace(ctx context.Context, field graphql.CollectedField, obj *resource.ManagedBy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ManagedBy_workNamespace(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WorkNamespace, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ManagedBy_workNamespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ManagedBy", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ManagedBy_workName(ctx context.Context, field graphql.CollectedField, obj *resource.ManagedBy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ManagedBy_workName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WorkName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ManagedBy_workName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ManagedBy", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Resource_id(ctx context.Context, field graphql.CollectedField, obj *resource.Resource) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -85,6 +131,61 @@ func (ec *executionContext) fieldContext_Resource_instance(_ context.Context, fi
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Instance(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Resource_clusterName(ctx context.Context, field graphql.CollectedField, obj *resource.Resource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Resource_clusterName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClusterName(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Resource_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Resource", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Resource_managedBy(ctx context.Context, field graphql.CollectedField, obj *resource.Resource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Resource_managedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ManagedBy(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *resource.ManagedBy) graphql.Marshaler {
+			return ec.marshalOManagedBy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋresourceᚐManagedBy(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Resource_managedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Resource",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ManagedBy(ctx, field)
 		},
 	}
 	return fc, nil
@@ -703,6 +804,49 @@ func (ec *executionContext) unmarshalInputResourceOrder(ctx context.Context, obj
 
 // region    **************************** object.gotpl ****************************
 
+var managedByImplementors = []string{"ManagedBy"}
+
+func (ec *executionContext) _ManagedBy(ctx context.Context, sel ast.SelectionSet, obj *resource.ManagedBy) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, managedByImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ManagedBy")
+		case "workNamespace":
+			out.Values[i] = ec._ManagedBy_workNamespace(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "workName":
+			out.Values[i] = ec._ManagedBy_workName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var resourceImplementors = []string{"Resource", "Node"}
 
 func (ec *executionContext) _Resource(ctx context.Context, sel ast.SelectionSet, obj *resource.Resource) graphql.Marshaler {
@@ -758,6 +902,16 @@ func (ec *executionContext) _Resource(ctx context.Context, sel ast.SelectionSet,
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "clusterName":
+			out.Values[i] = ec._Resource_clusterName(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "managedBy":
+			out.Values[i] = ec._Resource_managedBy(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "apiVersion":
 			out.Values[i] = ec._Resource_apiVersion(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -1025,6 +1179,13 @@ func (ec *executionContext) marshalNResourceOrderField2githubᚗcomᚋkairship�
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) marshalOManagedBy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋresourceᚐManagedBy(ctx context.Context, sel ast.SelectionSet, v *resource.ManagedBy) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ManagedBy(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOResource2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋresourceᚐResource(ctx context.Context, sel ast.SelectionSet, v *resource.Resource) graphql.Marshaler {

@@ -586,7 +586,7 @@ type ComplexityRoot struct {
 		PropagationPolicy          func(childComplexity int, namespace string, name string) int
 		Resource                   func(childComplexity int, group string, version string, resource string, namespace *string, name string) int
 		ResourceVersion            func(childComplexity int) int
-		Resources                  func(childComplexity int, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
+		Resources                  func(childComplexity int, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		State                      func(childComplexity int) int
 		Summary                    func(childComplexity int) int
 		ViewerCan                  func(childComplexity int) int
@@ -769,6 +769,11 @@ type ComplexityRoot struct {
 		Values   func(childComplexity int) int
 	}
 
+	ManagedBy struct {
+		WorkName      func(childComplexity int) int
+		WorkNamespace func(childComplexity int) int
+	}
+
 	ManifestResult struct {
 		APIVersion func(childComplexity int) int
 		Action     func(childComplexity int) int
@@ -803,6 +808,7 @@ type ComplexityRoot struct {
 		Ready             func(childComplexity int) int
 		Region            func(childComplexity int) int
 		ResourceVersion   func(childComplexity int) int
+		Resources         func(childComplexity int, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		SyncMode          func(childComplexity int) int
 		Taints            func(childComplexity int) int
 		Yaml              func(childComplexity int) int
@@ -1251,11 +1257,13 @@ type ComplexityRoot struct {
 	Resource struct {
 		APIVersion      func(childComplexity int) int
 		Annotations     func(childComplexity int) int
+		ClusterName     func(childComplexity int) int
 		CreatedAt       func(childComplexity int) int
 		Freshness       func(childComplexity int) int
 		ID              func(childComplexity int) int
 		Instance        func(childComplexity int) int
 		Labels          func(childComplexity int) int
+		ManagedBy       func(childComplexity int) int
 		Manifest        func(childComplexity int) int
 		Name            func(childComplexity int) int
 		NamespaceOrNil  func(childComplexity int) int
@@ -3764,7 +3772,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Instance.Resources(childComplexity, args["group"].(string), args["version"].(string), args["resource"].(string), args["namespace"].(*string), args["first"].(*int), args["after"].(*string), args["filter"].(*resource.Filter), args["orderBy"].(*object.Order)), true
+		return e.ComplexityRoot.Instance.Resources(childComplexity, args["group"].(string), args["version"].(string), args["resource"].(string), args["cluster"].(*string), args["namespace"].(*string), args["first"].(*int), args["after"].(*string), args["filter"].(*resource.Filter), args["orderBy"].(*object.Order)), true
 	case "Instance.state":
 		if e.ComplexityRoot.Instance.State == nil {
 			break
@@ -4487,6 +4495,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LabelSelectorRequirement.Values(childComplexity), true
 
+	case "ManagedBy.workName":
+		if e.ComplexityRoot.ManagedBy.WorkName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManagedBy.WorkName(childComplexity), true
+	case "ManagedBy.workNamespace":
+		if e.ComplexityRoot.ManagedBy.WorkNamespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManagedBy.WorkNamespace(childComplexity), true
+
 	case "ManifestResult.apiVersion":
 		if e.ComplexityRoot.ManifestResult.APIVersion == nil {
 			break
@@ -4668,6 +4689,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.ResourceVersion(childComplexity), true
+	case "MemberCluster.resources":
+		if e.ComplexityRoot.MemberCluster.Resources == nil {
+			break
+		}
+
+		args, err := ec.field_MemberCluster_resources_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.MemberCluster.Resources(childComplexity, args["group"].(string), args["version"].(string), args["resource"].(string), args["namespace"].(*string), args["first"].(*int), args["after"].(*string), args["filter"].(*resource.Filter), args["orderBy"].(*object.Order)), true
 	case "MemberCluster.syncMode":
 		if e.ComplexityRoot.MemberCluster.SyncMode == nil {
 			break
@@ -6791,6 +6823,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Resource.Annotations(childComplexity), true
+	case "Resource.clusterName":
+		if e.ComplexityRoot.Resource.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Resource.ClusterName(childComplexity), true
 	case "Resource.createdAt":
 		if e.ComplexityRoot.Resource.CreatedAt == nil {
 			break
@@ -6821,6 +6859,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Resource.Labels(childComplexity), true
+	case "Resource.managedBy":
+		if e.ComplexityRoot.Resource.ManagedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Resource.ManagedBy(childComplexity), true
 	case "Resource.manifest":
 		if e.ComplexityRoot.Resource.Manifest == nil {
 			break
@@ -12639,6 +12683,42 @@ enum ActivationPreference @goModel(model: "github.com/kairship-io/kairship/pkg/f
     version: String!
     "Plural name, for example ` + "`" + `configmaps` + "`" + `."
     resource: String!
+    """
+    Those in this member cluster, as collected from it, instead of those of the instance itself;
+    see ` + "`" + `MemberCluster.resources` + "`" + `.
+    """
+    cluster: String
+    "Only in this namespace."
+    namespace: String
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: ResourceFilter
+    "By namespace, then name, ascending, unless told."
+    orderBy: ResourceOrder
+  ): ResourceConnection!
+}
+
+extend type MemberCluster {
+  """
+  Objects that are in the member cluster, also those that others than Karmada put there, as
+  collected from it: Pods, Nodes, Services, Namespaces, Events, workloads, and what these make. Any
+  other kind is INVALID, also Secrets. A member that is not in the inventory is not collected, as
+  ` + "`" + `freshness` + "`" + ` then says.
+
+  A role on the whole instance shows all of them. A role in some namespaces shows those in these
+  namespaces, where a workload of the namespace was sent to the member; use ` + "`" + `Instance.resources` + "`" + `
+  with the argument ` + "`" + `cluster` + "`" + `.
+  """
+  resources(
+    "API group; empty for the core group."
+    group: String! = ""
+    "API version, for example ` + "`" + `v1` + "`" + `."
+    version: String!
+    "Plural name, for example ` + "`" + `services` + "`" + `."
+    resource: String!
     "Only in this namespace."
     namespace: String
     "How many to return: 1 to 500, 50 unless told."
@@ -12708,8 +12788,15 @@ type ResourceEdge {
 type Resource implements Node {
   "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
   id: ID!
-  "The instance it belongs to."
+  "The instance it belongs to: in which it is, or of which a member cluster has it."
   instance: Instance!
+  "The member cluster that it is in; null for an object of the instance itself. No mutation changes what is in members."
+  clusterName: String
+  """
+  The Work by which Karmada put it into its member cluster for this instance; null for what others
+  put there, or made of it, and for objects of the instance itself.
+  """
+  managedBy: ManagedBy
   "Group and version, for example ` + "`" + `apps/v1` + "`" + `."
   apiVersion: String!
   "The kind."
@@ -12718,7 +12805,7 @@ type Resource implements Node {
   namespace: String
   "Its name."
   name: String!
-  "UID in the instance."
+  "UID in the cluster that it is in."
   uid: String!
   "Labels."
   labels: [Label!]!
@@ -12734,6 +12821,14 @@ type Resource implements Node {
   yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
+}
+
+"The Work by which Karmada put an object into a member cluster, as the object's annotations name it."
+type ManagedBy {
+  "Namespace of the Work in the instance: the execution namespace of the member cluster."
+  workNamespace: String!
+  "Name of the Work."
+  workName: String!
 }
 `, BuiltIn: false},
 	{Name: "../schema/resourcemutation.graphqls", Input: `"What to apply."
@@ -15376,6 +15471,16 @@ func (ec *executionContext) childFields_LabelSelectorRequirement(ctx context.Con
 	return nil, fmt.Errorf("no field named %q was found under type LabelSelectorRequirement", field.Name)
 }
 
+func (ec *executionContext) childFields_ManagedBy(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "workNamespace":
+		return ec.fieldContext_ManagedBy_workNamespace(ctx, field)
+	case "workName":
+		return ec.fieldContext_ManagedBy_workName(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ManagedBy", field.Name)
+}
+
 func (ec *executionContext) childFields_ManifestResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "document":
@@ -15452,6 +15557,8 @@ func (ec *executionContext) childFields_MemberCluster(ctx context.Context, field
 		return ec.fieldContext_MemberCluster_yaml(ctx, field)
 	case "freshness":
 		return ec.fieldContext_MemberCluster_freshness(ctx, field)
+	case "resources":
+		return ec.fieldContext_MemberCluster_resources(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MemberCluster", field.Name)
 }
@@ -16236,6 +16343,10 @@ func (ec *executionContext) childFields_Resource(ctx context.Context, field grap
 		return ec.fieldContext_Resource_id(ctx, field)
 	case "instance":
 		return ec.fieldContext_Resource_instance(ctx, field)
+	case "clusterName":
+		return ec.fieldContext_Resource_clusterName(ctx, field)
+	case "managedBy":
+		return ec.fieldContext_Resource_managedBy(ctx, field)
 	case "apiVersion":
 		return ec.fieldContext_Resource_apiVersion(ctx, field)
 	case "kind":

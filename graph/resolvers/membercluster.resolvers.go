@@ -22,7 +22,7 @@ func (r *instanceResolver) MemberCluster(ctx context.Context, obj *instance.Inst
 }
 
 func (r *instanceResolver) MemberClusters(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *membercluster.Filter, orderBy *object.Order) (*page.Connection[*membercluster.MemberCluster], error) {
-	c, err := r.Fleet.MemberClusters.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, listNeeds(ctx))
+	c, err := r.Fleet.MemberClusters.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, listNeeds(ctx), r.prefetchOfMembers(ctx, selected(ctx).items()))
 	return orEmpty(ctx, c, err)
 }
 

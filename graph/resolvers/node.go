@@ -12,6 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -50,11 +51,14 @@ var finders = map[string]struct {
 		if err := of.Validate(); err != nil {
 			return nil, err
 		}
-		object, err := r.Fleet.Resources.Get(ctx, p[0], of, ns, p[5])
+		one, err := r.Fleet.Resources.Get(ctx, p[0], of, ns, p[5])
 		if errors.Is(err, uncollected.ErrNotServed) {
 			return nil, nil // Its kind was deleted, and the object with it.
 		}
-		return found(object, err)
+		return found(one, err)
+	})},
+	resource.InMember: {7, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.Resources.GetInMember(ctx, object.Name{Instance: p[0], Name: p[1]}, kindOf(p[2], p[3], p[4]), p[5], p[6]))
 	})},
 	"PropagationPolicy": {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
 		return found(r.Fleet.Policies.Propagation.Get(ctx, p[0], p[1], p[2]))

@@ -15,6 +15,7 @@ var valid = map[string][]string{
 	"Instance": {"alpha"}, "Cluster": {"m1"}, "MemberCluster": {"alpha", "m1"}, "Namespace": {"alpha", "shop"},
 	"Workload": {"alpha", "DEPLOYMENT", "shop", "web"}, "ResourceBinding": {"alpha", "shop", "web"},
 	"Resource":          {"alpha", "", "v1", "configmaps", "shop", "web"},
+	"ResourceInMember":  {"alpha", "of-alpha", "", "v1", "services", "shop", "web"},
 	"PropagationPolicy": {"alpha", "shop", "p"}, "ClusterPropagationPolicy": {"alpha", "", "p"},
 	"OverridePolicy": {"alpha", "shop", "p"}, "ClusterOverridePolicy": {"alpha", "", "p"},
 }
@@ -64,6 +65,7 @@ func TestNodesThatCannotBe(t *testing.T) {
 		{"the GraphQL type of a workload", nodeid.New("Deployment", "alpha", "DEPLOYMENT", "shop", "web"), "workloads have one kind of ID"},
 		{"a kind that is no workload", nodeid.New("Workload", "alpha", "REPLICA_SET", "shop", "web"), "there is no such kind"},
 		{"a kind as Kubernetes calls it", nodeid.New("Workload", "alpha", "Deployment", "shop", "web"), "there is no such kind"},
+		{"a kind that is not collected of members", nodeid.New("ResourceInMember", "alpha", "of-alpha", "", "v1", "secrets", "shop", "x"), "Secrets in members are not shown"},
 		{"a kind of object that can't be", nodeid.New("Resource", "alpha", "*", "v1", "secrets", "shop", "x"), "no group is called so"},
 	} {
 		r := &reader{}

@@ -84,7 +84,7 @@ func (r *Resolver) prefetchList(ctx context.Context, names []string, f graphql.C
 		})
 	case "memberClusters":
 		withFilter(raw, func(filter *membercluster.Filter) {
-			r.Fleet.MemberClusters.Prefetch(ctx, names, p, filter, order, inner.listNeeds())
+			r.Fleet.MemberClusters.Prefetch(ctx, names, p, filter, order, inner.listNeeds(), r.prefetchOfMembers(ctx, inner.items()))
 		})
 	case "namespaces":
 		withFilter(raw, func(filter *namespace.Filter) { r.Fleet.Namespaces.Prefetch(ctx, names, p, filter, order, count) })
@@ -107,7 +107,7 @@ func (r *Resolver) prefetchList(ctx context.Context, names []string, f graphql.C
 			r.Fleet.Policies.ClusterOverride.Prefetch(ctx, names, p, filter, order, inner.listNeeds(), nil)
 		})
 	case "resources":
-		r.prefetchResources(ctx, names, raw, p, order, inner)
+		r.prefetchResources(ctx, names, raw, inner)
 	}
 }
 
@@ -128,20 +128,42 @@ func (r *Resolver) prefetchClaimed(ctx context.Context, on selection) func([]*in
 	}
 }
 
-func (r *Resolver) prefetchResources(ctx context.Context, names []string, raw map[string]any, p page.Args, order *object.Order, inner selection) {
-	var of resource.Kind
-	var ns *string
-	if !readArg(raw, "group", &of.Group) || !readArg(raw, "version", &of.Version) ||
-		!readArg(raw, "resource", &of.Resource) || !readArg(raw, "namespace", &ns) {
-		return
-	}
-	withFilter(raw, func(filter *resource.Filter) {
-		filter, err := inNamespace(filter, ns)
-		if err != nil {
+func (r *Resolver) prefetchResources(ctx context.Context, names []string, raw map[string]any, inner selection) {
+	withResources(raw, func(a resourceListArgs) {
+		if a.cluster != nil {
+			members := make([]object.Name, len(names))
+			for i, name := range names {
+				members[i] = object.Name{Instance: name, Name: *a.cluster}
+			}
+			r.Fleet.Resources.PrefetchInMembers(ctx, members, a.of, a.page, a.filter, a.order, inner.has("totalCount"), inner.itemDetail())
 			return
 		}
-		r.Fleet.Resources.Prefetch(ctx, names, of, p, filter, order, inner.has("totalCount"), inner.itemDetail())
+		r.Fleet.Resources.Prefetch(ctx, names, a.of, a.page, a.filter, a.order, inner.has("totalCount"), inner.itemDetail())
 	})
+}
+
+// resourceListArgs are the arguments of a list of objects of any kind.
+type resourceListArgs struct {
+	of      resource.Kind
+	cluster *string
+	page    page.Args
+	filter  *resource.Filter
+	order   *object.Order
+}
+
+// withResources reads the arguments of a list of objects of any kind and goes on with them.
+func withResources(raw map[string]any, then func(resourceListArgs)) {
+	var a resourceListArgs
+	var ns *string
+	if !readArg(raw, "group", &a.of.Group) || !readArg(raw, "version", &a.of.Version) || !readArg(raw, "resource", &a.of.Resource) ||
+		!readArg(raw, "cluster", &a.cluster) || !readArg(raw, "namespace", &ns) || !readArg(raw, "filter", &a.filter) ||
+		!readArg(raw, "first", &a.page.First) || !readArg(raw, "after", &a.page.After) || !readArg(raw, "orderBy", &a.order) {
+		return
+	}
+	var err error
+	if a.filter, err = inNamespace(a.filter, ns); err == nil {
+		then(a)
+	}
 }
 
 // withFilter reads the argument filter and goes on with it.

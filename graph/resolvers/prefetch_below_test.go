@@ -8,6 +8,7 @@ import (
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
@@ -16,7 +17,10 @@ import (
 // below is how many objects the lists of full have that other lists are below.
 const belowEach = 3
 
-// full is an index whose pages of policies and of workloads have objects, the same
+// memberOf is the name of a member cluster of an instance.
+func memberOf(instance string, i int) string { return fmt.Sprint(instance, "-", i) }
+
+// full is an index whose pages of policies, member clusters and workloads have objects, the same
 // in every part of a cluster.
 type full struct {
 	*reader
@@ -29,13 +33,17 @@ func newFull(t *testing.T, r *reader) full {
 	var rows []indextest.Row
 	var keys []index.Key
 	for _, cluster := range []string{"k-alpha", "k-beta"} {
-		for _, of := range []index.Type{index.PropagationPolicies, index.ClusterPropagationPolicies, index.Deployments} {
+		for _, of := range []index.Type{index.PropagationPolicies, index.ClusterPropagationPolicies, index.MemberClusters, index.Deployments} {
 			for i := range belowEach {
 				namespace := "shop"
-				if of == index.ClusterPropagationPolicies {
+				name := fmt.Sprint("x-", i)
+				switch of {
+				case index.ClusterPropagationPolicies:
 					namespace = ""
+				case index.MemberClusters:
+					namespace, name = "", memberOf(v1alpha1.InstanceOfVirtualCluster(cluster), i)
 				}
-				row := fleettest.Row(of, cluster, namespace, fmt.Sprint("x-", i))
+				row := fleettest.Row(of, cluster, namespace, name)
 				row.UID = fmt.Sprint(cluster, of.Kind, i)
 				row.Labels = map[string]string{
 					policyv1alpha1.PropagationPolicyPermanentIDLabel:        fmt.Sprint("pp-", i),
@@ -103,6 +111,9 @@ func TestListsBelowListsAreReadAhead(t *testing.T) {
 		{`{ instance(name: "alpha") { propagationPolicies { nodes { workloads { nodes { events(first: 1) { nodes { reason } } } } } } } }`, 1 + 2*belowEach},
 		{`{ instances { nodes { workloads { nodes { events { totalCount } } } } } }`, 2 * (1 + belowEach)},
 		{`{ instance(name: "alpha") { workloads { nodes { ... on Deployment { a: events(first: 3) { nodes { reason } } } b: events(first: 4) { totalCount } } } } }`, 1 + 2*belowEach},
+		{`{ instances { nodes { memberClusters { nodes { resources(version: "v1", resource: "services", namespace: "shop") { totalCount } } } } } }`, 2 * (1 + belowEach)},
+		{`{ instance(name: "alpha") { memberClusters { edges { node { a: resources(group: "batch", version: "v1", resource: "jobs", first: 2) { nodes { name } } b: resources(version: "v1", resource: "nodes", orderBy: {field: NAME}) { nodes { yaml } } } } } } }`, 1 + 2*belowEach},
+		{`{ instance(name: "alpha") { resources(cluster: "alpha-1", version: "v1", resource: "nodes") { nodes { name } } } }`, 1},
 		// The list over all instances is one request and not read ahead.
 		{`{ workloads { nodes { events(first: 3) { nodes { reason } } } } }`, belowEach},
 		{`query($n: Int = 5) { workloads { nodes { events(first: $n) { nodes { reason } } } } }`, belowEach},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -110,14 +111,21 @@ func fleetOf(t *testing.T, r *reader) *Resolver {
 func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	t.Helper()
 	clock := func() time.Time { return now }
-	inventory := fleettest.Inventory(t, fleettest.Instance("alpha"), fleettest.Instance("beta"), joined("of-alpha", "alpha"), joined("of-beta", "beta"))
+	objects := []client.Object{fleettest.Instance("alpha"), fleettest.Instance("beta")}
+	for _, name := range []string{"alpha", "beta"} {
+		objects = append(objects, joined("of-"+name, name))
+		for i := range belowEach {
+			objects = append(objects, joined(memberOf(name, i), name))
+		}
+	}
+	inventory := fleettest.Inventory(t, objects...)
 	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: freshness.NewHeartbeat(clock), Global: freshness.NewHeartbeat(clock)}
 	lister := &listing.Lister{Reader: over, Freshness: tracker, Now: clock}
 	instances, clusters, members := instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewService(lister)
 	return &Resolver{Fleet: Fleet{
 		Instances: instances, Clusters: clusters, MemberClusters: members, Pods: pod.NewService(lister, instances, clusters, members, inventory), Namespaces: namespace.NewService(lister),
 		Workloads: workload.NewService(lister, over, instances, clusters, membercluster.NewCache(r, clock)), Bindings: binding.NewService(lister),
-		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: resource.NewService(lister, allCollected{}),
+		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: resource.NewService(lister, allCollected{}, resource.Members{Clusters: clusters, Watched: inventory}),
 	}}
 }
 
@@ -184,7 +192,7 @@ func argumentsOf(schema *ast.Schema, field *ast.FieldDefinition) []string {
 	var required []string
 	for _, arg := range field.Arguments {
 		if arg.Type.NonNull {
-			required = append(required, arg.Name+`: "`+map[string]string{"version": "v1", "resource": "configmaps"}[arg.Name]+`"`)
+			required = append(required, arg.Name+`: "`+map[string]string{"version": "v1", "resource": "services"}[arg.Name]+`"`)
 		}
 	}
 	join := func(more ...string) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
@@ -19,7 +20,10 @@ func (r *instanceResolver) Resource(ctx context.Context, obj *instance.Instance,
 	return r.Fleet.Resources.Get(ctx, obj.Name, kindOf(group, version, resource), namespace, name)
 }
 
-func (r *instanceResolver) Resources(ctx context.Context, obj *instance.Instance, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error) {
+func (r *instanceResolver) Resources(ctx context.Context, obj *instance.Instance, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error) {
+	if cluster != nil {
+		return r.inMember(ctx, object.Name{Instance: obj.Name, Name: *cluster}, kindOf(group, version, resource), namespace, pageArgs(first, after), filter, orderBy)
+	}
 	filter, err := inNamespace(filter, namespace)
 	if err != nil {
 		return nil, err
@@ -33,6 +37,10 @@ func (r *instanceResolver) Resources(ctx context.Context, obj *instance.Instance
 		warnOfNamespaces(ctx, r.Resolver, c, []string{obj.Name}, argument, filter.Namespaces)
 	}
 	return orUnanswered(ctx, c, err)
+}
+
+func (r *memberClusterResolver) Resources(ctx context.Context, obj *membercluster.MemberCluster, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error) {
+	return r.inMember(ctx, nameOf(obj), kindOf(group, version, resource), namespace, pageArgs(first, after), filter, orderBy)
 }
 
 func (r *resourceResolver) Instance(ctx context.Context, obj *resource.Resource) (*instance.Instance, error) {

@@ -88,13 +88,14 @@ func TestEveryFieldIsCompared(t *testing.T) {
 	}{
 		{"Instance", namesOf(instance.Fields()), append([]string{"kubeconfig"}, lists...)},
 		{"Cluster", namesOf(cluster.Fields()), nil},
-		{"MemberCluster", namesOf(membercluster.Fields()), []string{"instance", "cluster"}},
+		{"MemberCluster", namesOf(membercluster.Fields()), []string{"instance", "cluster", "resources"}},
 		{"Deployment", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "events"}},
 		{"Job", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "events"}},
 		{"CronJob", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "events"}},
 		{"PropagationPolicy", namesOf(policy.Fields()), []string{"instance", "workloads"}},
 		{"ClusterOverridePolicy", namesOf(policy.Fields()), []string{"instance"}},
-		{"Resource", namesOf(resource.Fields()), []string{"instance"}},
+		// Subscriptions follow no objects in members.
+		{"Resource", namesOf(resource.Fields()), []string{"instance", "clusterName", "managedBy"}},
 	} {
 		for _, f := range schema.Types[noun.typ].Fields {
 			if !slices.Contains(noun.carried, f.Name) && !slices.Contains(noun.read, f.Name) && !slices.Contains(fixedFields, f.Name) {

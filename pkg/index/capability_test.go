@@ -156,7 +156,10 @@ func TestAnIndexThatCannotBeRead(t *testing.T) {
 // What the index cannot select by is never passed over.
 func TestStatesAreNotSelectedByTheIndex(t *testing.T) {
 	x, c, _, _ := watched(t, row(index.Deployments, "k-alpha", "shop", "web"))
-	for name, q := range map[string]index.ListQuery{"cluster": {Projected: &index.Projected{}}, "health": {Projected: &index.Projected{Health: []string{"HEALTHY"}}}} {
+	for name, q := range map[string]index.ListQuery{
+		"cluster": {Projected: &index.Projected{}}, "health": {Projected: &index.Projected{Health: []string{"HEALTHY"}}},
+		"where workloads were sent to": {Scopes: []index.Scope{{Cluster: "k-beta", Namespaces: []string{"shop"}, SentBy: "alpha"}}},
+	} {
 		q.Types, q.Clusters, q.Limit = workloadTypes, []string{"k-alpha"}, 5
 		if page, err := c.List(t.Context(), q); err == nil {
 			t.Errorf("%s: listed %v", name, describeAll(page.Items))

@@ -13,8 +13,8 @@ import (
 
 // List reads one page.
 func (c *Client) List(ctx context.Context, q ListQuery) (*Page, error) {
-	if q.Projected != nil {
-		return nil, errProjected
+	if err := q.unanswerable(); err != nil {
+		return nil, err
 	}
 	if q = q.simplified(); q.nothing() {
 		return emptyPage(&q), nil
@@ -22,8 +22,11 @@ func (c *Client) List(ctx context.Context, q ListQuery) (*Page, error) {
 	return ask(ctx, c, func(d *dialect) (*Page, error) { return c.listAndCount(ctx, d, &q) })
 }
 
-// errProjected is a mistake of ours, which no caller must take for an empty list.
-var errProjected = errors.New("only the projection can select workloads by their state")
+// errProjected and errSentBy are mistakes of ours, which no caller must take for an empty list.
+var (
+	errProjected = errors.New("only the projection can select workloads by their state")
+	errSentBy    = errors.New("only the projection knows to which member clusters workloads were sent")
+)
 
 // listAndCount reads one page, and counts all pages beside it.
 func (c *Client) listAndCount(ctx context.Context, d *dialect, q *ListQuery) (*Page, error) {

@@ -10,8 +10,8 @@ import (
 // parts that end on their first page, and otherwise at most three requests more, however
 // many parts there are.
 func (c *Client) ListParts(ctx context.Context, q ListQuery, parts []Part) (map[Part]*Page, error) {
-	if q.Projected != nil {
-		return nil, errProjected
+	if err := q.unanswerable(); err != nil {
+		return nil, err
 	}
 	if len(parts) == 0 || len(q.Types) == 0 {
 		return map[Part]*Page{}, nil

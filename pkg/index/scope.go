@@ -14,6 +14,10 @@ type Scope struct {
 	// Names: the objects without namespace that have these names, as the Namespace
 	// objects themselves do.
 	Names []string
+	// SentBy restricts the scope of a member cluster to the namespaces of which a workload of
+	// this instance was sent to the cluster; empty for no restriction. The projection knows
+	// these, so a Client refuses such a scope.
+	SentBy string
 }
 
 // Holds reports whether an object, of whatever cluster, is in the scope.
@@ -34,7 +38,18 @@ func (s Scope) empty() bool {
 
 // sameAs reports whether the scopes are alike but for their clusters.
 func (s Scope) sameAs(o Scope) bool {
-	return s.EveryNamespace == o.EveryNamespace && slices.Equal(s.Namespaces, o.Namespaces) && slices.Equal(s.Names, o.Names)
+	return s.EveryNamespace == o.EveryNamespace && slices.Equal(s.Namespaces, o.Namespaces) && slices.Equal(s.Names, o.Names) && s.SentBy == o.SentBy
+}
+
+// unanswerable returns the error of a query that only the projection can answer, or only with it.
+func (q ListQuery) unanswerable() error {
+	switch {
+	case q.Projected != nil:
+		return errProjected
+	case slices.ContainsFunc(q.Scopes, func(s Scope) bool { return s.SentBy != "" }):
+		return errSentBy
+	}
+	return nil
 }
 
 // nothing reports whether the query can match no object.

@@ -321,7 +321,7 @@ type Page struct {
 	End *Position
 	// Facets are those that were asked for; nil where no object can match.
 	Facets []projection.Facet
-	// Scoped are the clusters of instances of which a page of pods has a part only: which part
-	// depends on the workloads of the instance.
+	// Scoped are the clusters of instances of which a page of objects in members has a part only:
+	// which part depends on the workloads of the instance.
 	Scoped []string
 }

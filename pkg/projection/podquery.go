@@ -303,14 +303,7 @@ func (s *statement) podsFrom(q *PodQuery) string {
 		}
 		return "kairship.pod w WHERE " + instances
 	}
-	sent := "SELECT DISTINCT p.a, p.b, e.value AS c FROM " + s.pairs(pairs) + " CROSS JOIN "
-	if s.db.postgres {
-		// It would read the whole table of workloads for several pairs.
-		sent += "LATERAL (SELECT x.clusters FROM kairship.workload x WHERE x.instance = p.a AND x.namespace = p.b OFFSET 0) x CROSS JOIN " + s.elements("x.clusters")
-	} else {
-		sent += "kairship.workload x CROSS JOIN " + s.elements("x.clusters") + " WHERE x.instance = p.a AND x.namespace = p.b"
-	}
-	places := s.define("places", sent)
+	places := s.define("places", s.sent(pairs))
 	if !q.searches() && len(q.Instances) > 0 {
 		return "kairship.pod w WHERE (" + instances + " OR (w.instance, w.namespace, w.cluster) IN (SELECT k.a, k.b, k.c FROM " + places + " k))"
 	}

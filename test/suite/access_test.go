@@ -65,6 +65,9 @@ var twins = []struct{ person, hidden, missing string }{
 	{"bob", entities("__typename", namedBy("MemberCluster", []string{"alpha", "m1"})), entities("__typename", namedBy("MemberCluster", []string{"alpho", "m1"}))},
 	{"bob", entities("__typename", namedBy("Namespace", []string{"alpha", "shop"})), entities("__typename", namedBy("Namespace", []string{"alpho", "shop"}))},
 	{"bob", node("Resource", "alpha", "apps", "v1", "deployments", "shop", "frontend"), node("Resource", "alpho", "apps", "v1", "deployments", "shop", "frontend")},
+	{"bob", node("ResourceInMember", "alpha", "m1", "apps", "v1", "deployments", "shop", "frontend"), node("ResourceInMember", "alpho", "m1", "apps", "v1", "deployments", "shop", "frontend")},
+	{"bob", `instance(name: "alpha") { resources(cluster: "m1", version: "v1", resource: "nodes") { totalCount } }`, `instance(name: "alpho") { resources(cluster: "m1", version: "v1", resource: "nodes") { totalCount } }`},
+	{"bob", `instance(name: "beta") { resources(cluster: "m1", version: "v1", resource: "nodes") { totalCount freshness { stale } } }`, `instance(name: "beta") { resources(cluster: "m7", version: "v1", resource: "nodes") { totalCount freshness { stale } } }`},
 	{"bob", node("Resource", "alpha", "", "v1", "secrets", "shop", "x"), node("Resource", "alpho", "", "v1", "secrets", "shop", "x")},
 	{"bob", node("Resource", "alpha", "nope.io", "v1", "secrets", "shop", "x"), node("Resource", "alpho", "nope.io", "v1", "secrets", "shop", "x")},
 	{"bob", `instance(name: "alpha") { resources(group: "nope.io", version: "v1", resource: "secrets") { totalCount } }`, `instance(name: "alpho") { resources(group: "nope.io", version: "v1", resource: "secrets") { totalCount } }`},
@@ -138,7 +141,7 @@ func TestNothingOfOthersIsShown(t *testing.T) {
 				everything := fmt.Sprintf("{ totalCount nodes %s pageInfo { hasNextPage endCursor } freshness { stale message } }", schema.Selection(theSchema, list.Node, everyField))
 				// Pages of as many as one operation may ask for all of.
 				for after := ""; ; {
-					page := fmt.Sprintf("%s(first: 90%s%s) %s", list.Field.Name, after, required(list.Field), everything)
+					page := fmt.Sprintf("%s(first: 90%s%s) %s", list.Field.Name, after, required(list), everything)
 					var shown any
 					switch list.Parent {
 					case "Query":

@@ -228,10 +228,7 @@ func badPaging(t *testing.T, on *target) []badInput {
 	for _, list := range schema.Lists(theSchema) {
 		r := sampleRoute(t, w, list)
 		query := r.query(list, "{ pageInfo { endCursor } }")
-		base := map[string]any{}
-		if list.Field.Name == "resources" {
-			base["version"], base["resource"] = "v1", "configmaps"
-		}
+		base := kindIn(list)
 		for _, first := range []int{-1, 0, 501, 100000} {
 			all = append(all, badInput{
 				name: fmt.Sprintf("%s first %d", list.Key(), first), query: query, variables: with(base, "first", first),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -309,9 +310,7 @@ func (w *world) fiftyOf(list schema.List) map[string]any {
 		}
 		v["filter"] = filter
 	}
-	if list.Field.Name == "resources" {
-		v["version"], v["resource"] = "v1", "configmaps"
-	}
+	maps.Copy(v, kindIn(list))
 	return v
 }
 
@@ -344,7 +343,7 @@ func TestListsBelowListsCostTheSameAtTwoObjectsAndAtFifty(t *testing.T) {
 				w.waitForFifty(t, on, list, r, variables)
 				ask := func(counting string) string {
 					return r.query(list, fmt.Sprintf("{ nodes { name %s(first: 2%s) { nodes %s %s pageInfo { endCursor } } } }",
-						below.Field.Name, required(below.Field), naming(below.Node), counting))
+						below.Field.Name, required(below), naming(below.Node), counting))
 				}
 				two, many := with(variables, "first", 2), with(variables, "first", fifty)
 				var partly []string

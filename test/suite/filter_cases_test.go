@@ -51,6 +51,9 @@ func (w *world) casesOf(list schema.List) []filterCase {
 		}
 		return []filterCase{{argument: "first", value: 500, match: everything, why: "a workload's own events and no others"}}
 	case "Resource":
+		if list.Parent == "MemberCluster" {
+			return w.memberResourceCases(list)
+		}
 		return w.resourceCases()
 	}
 	return nil
@@ -336,6 +339,8 @@ func (w *world) resourceCases() []filterCase {
 		filterCase{argument: "version", value: "v2", match: nothing, refused: "version", why: "a version that is not served"},
 		filterCase{argument: "resource", value: "configmaps", match: everything, why: "the plural name of the kind"},
 		filterCase{argument: "resource", value: "nonesuch", match: nothing, refused: "resource", why: "a kind that is not served"},
+		filterCase{argument: "cluster", value: nil, match: everything, why: "those of the instance itself"},
+		filterCase{argument: "cluster", value: "m1", match: nothing, refused: "resource", why: "no ConfigMaps are collected of members"},
 	)
 	return configMaps(cases)
 }

@@ -58,7 +58,7 @@ func TestEveryFieldSaysThatTheIndexIsDown(t *testing.T) {
 			continue // What has the list is not there.
 		}
 		asked[list.Key()] = fmt.Sprintf("%s%s { nodes { __typename } totalCount pageInfo { hasNextPage } freshness { stale observedAt } }",
-			list.Field.Name, strings.Replace(optional(required(list.Field)), "(, ", "(", 1))
+			list.Field.Name, strings.Replace(optional(required(list)), "(, ", "(", 1))
 	}
 	for _, s := range singulars {
 		query, _, _ := s.query(w, "", "")

@@ -12,6 +12,7 @@ import (
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,6 +86,9 @@ func (w *world) read(ctx context.Context, t testing.TB, list gqlschema.List) ([]
 		return w.podItems(ctx, t, list)
 	case "Event":
 		return w.eventItems(ctx, t, list)
+	}
+	if list.Parent == "MemberCluster" {
+		return listItems(ctx, w.fleet.Client(t, "m1"), &appsv1.DeploymentList{}, "alpha/Deployment/m1/")
 	}
 	cluster, objects := "alpha", client.ObjectList(nil)
 	switch list.Node {

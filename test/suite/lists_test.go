@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vektah/gqlparser/v2/ast"
-
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/schema"
 )
@@ -37,6 +35,8 @@ func (w *world) routeTo(t testing.TB, list schema.List) route {
 			name = "beta" // The clusters of the suite are joined there.
 		}
 		return inInstance(name, "", "")
+	case "MemberCluster":
+		return inInstance("alpha", `memberCluster(name: "m1")`, "")
 	case "PropagationPolicy":
 		return inInstance("alpha", fmt.Sprintf("propagationPolicy(namespace: %q, name: %q)", w.many, "all"), "")
 	case "ClusterPropagationPolicy":
@@ -195,10 +195,22 @@ func listsBelow(list schema.List) []schema.List {
 	return below
 }
 
-// required are arguments without which a field can't be asked for.
-func required(f *ast.FieldDefinition) string {
-	if f.Name == "resources" {
-		return `, version: "v1", resource: "configmaps"`
+// required are arguments without which a list can't be asked for.
+func required(list schema.List) string {
+	var b strings.Builder
+	for name, value := range kindIn(list) {
+		fmt.Fprintf(&b, ", %s: %q", name, value)
 	}
-	return ""
+	return b.String()
+}
+
+// kindIn are the arguments that name the kind in a list of objects of any kind; none for other lists.
+func kindIn(list schema.List) map[string]any {
+	switch {
+	case list.Field.Name != "resources":
+		return map[string]any{}
+	case list.Parent == "MemberCluster":
+		return map[string]any{"group": "apps", "version": "v1", "resource": "deployments"}
+	}
+	return map[string]any{"version": "v1", "resource": "configmaps"}
 }

@@ -100,14 +100,11 @@ func TestNoTwoObjectsHaveOneID(t *testing.T) {
 	seen := map[string]string{}
 	n := 0
 	for _, list := range schema.Lists(theSchema) {
-		if theSchema.Types[list.Node].Fields.ForName("id") == nil || (list.Parent != "Query" && list.Parent != "Instance") || list.Key() == "Instance.workloads" {
+		if theSchema.Types[list.Node].Fields.ForName("id") == nil || (list.Parent != "Query" && list.Parent != "Instance" && list.Parent != "MemberCluster") || list.Key() == "Instance.workloads" {
 			continue
 		}
 		r := w.routeTo(t, list)
-		variables := map[string]any{"first": 500}
-		if list.Field.Name == "resources" {
-			variables["version"], variables["resource"] = "v1", "configmaps"
-		}
+		variables := with(kindIn(list), "first", 500)
 		selection := strings.Replace(naming(list.Node), "{ ", "{ id __typename ", 1)
 		c, err := pageOf(t.Context(), on.kairship, r.query(list, "{ nodes "+selection+" }"), append(slices.Clone(r.path), list.Field.Name), variables)
 		if err != nil {

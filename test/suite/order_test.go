@@ -58,10 +58,7 @@ func keyOf(field string, i item) []string {
 
 // ordered narrows a list to what is looked at, with items that are equal in every order.
 func (w *world) ordered(list schema.List) (map[string]any, func(item) bool) {
-	v := map[string]any{}
-	if list.Field.Name == "resources" {
-		v["version"], v["resource"] = "v1", "configmaps"
-	}
+	v := kindIn(list)
 	filter := theSchema.Types[list.Field.Arguments.ForName("filter").Type.Name()]
 	clusterScoped := list.Node == "ClusterPropagationPolicy" || list.Node == "ClusterOverridePolicy"
 	switch {

@@ -6,6 +6,7 @@ import (
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	fleetcollection "github.com/kairship-io/kairship/pkg/fleet/collection"
 )
 
 // pediaCluster is the PediaCluster that a Cluster should have.
@@ -37,7 +38,7 @@ func resources(kind v1alpha1.ClusterType) []pediav1alpha2.ClusterGroupResources 
 	if kind == v1alpha1.ClusterTypeVirtual {
 		return virtualResources()
 	}
-	return physicalResources()
+	return fleetcollection.OfMembers()
 }
 
 // virtualResources is what Karmada was asked to run, how, and what became of it.
@@ -57,14 +58,5 @@ func virtualResources() []pediav1alpha2.ClusterGroupResources {
 		{Group: "work.karmada.io", Versions: []string{"v1alpha2"}, Resources: []string{"resourcebindings", "clusterresourcebindings"}},
 		{Group: "work.karmada.io", Versions: []string{"v1alpha1"}, Resources: []string{"works"}},
 		{Group: "cluster.karmada.io", Versions: []string{"v1alpha1"}, Resources: []string{"clusters"}},
-	}
-}
-
-// physicalResources is what runs on a member.
-func physicalResources() []pediav1alpha2.ClusterGroupResources {
-	return []pediav1alpha2.ClusterGroupResources{
-		{Group: "", Resources: []string{"pods", "nodes", "services", "namespaces", "events"}},
-		{Group: "apps", Resources: []string{"deployments", "statefulsets", "daemonsets", "replicasets", "controllerrevisions"}},
-		{Group: "batch", Resources: []string{"jobs", "cronjobs"}},
 	}
 }

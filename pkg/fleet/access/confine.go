@@ -8,6 +8,7 @@ import (
 	"github.com/karmada-io/karmada/pkg/util/names"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -169,15 +170,18 @@ type confined struct {
 	scope *index.Scope
 }
 
-// confine narrows a list to what may be read of it in a cluster. Scopes are
+// confine narrows a list to what may be read of it in a cluster of an instance. Scopes are
 // narrowed by the query's own namespaces and names already, so that what is
 // outside of them is not asked for at all.
-func confine(g authz.Grant, cluster string, q *index.ListQuery) confined {
+//
+// A namespace of a member is not always the namespace of that name in the instance. So a role in
+// some namespaces reaches those of a member that a workload of the same namespace was sent to.
+func confine(g authz.Grant, cluster, instance string, q *index.ListQuery) confined {
 	reach := g.Reach(authz.VerbView)
 	namespacesOnly := len(q.Types) > 0 && !slices.ContainsFunc(q.Types, func(t index.Type) bool { return !isNamespace(t) })
 	scope := index.Scope{Cluster: cluster}
 	switch {
-	case reach.None():
+	case reach.None(), instance == "":
 	case reach.Everything, reach.EveryNamespace && (namespacesOnly || q.OfPods()): // Every pod has a namespace.
 		return confined{}
 	case namespacesOnly:
@@ -191,6 +195,9 @@ func confine(g authz.Grant, cluster string, q *index.ListQuery) confined {
 	}
 	if !scope.EveryNamespace && len(scope.Namespaces) == 0 && len(scope.Names) == 0 {
 		return confined{none: true}
+	}
+	if !reach.EveryNamespace && cluster != v1alpha1.VirtualClusterName(instance) {
+		scope.SentBy = instance
 	}
 	return confined{scope: &scope}
 }

@@ -54,7 +54,7 @@ func (r *Reader) PrefetchPages(ctx context.Context, parts []index.Part, q index.
 	if err != nil {
 		return
 	}
-	narrowed, ok := narrow(grants, all, q)
+	narrowed, ok := r.narrow(ctx, grants, all, q)
 	if !ok {
 		return
 	}

@@ -70,7 +70,7 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 	if err != nil {
 		return nil, err
 	}
-	narrowed, ok := narrow(grants, all, q)
+	narrowed, ok := r.narrow(ctx, grants, all, q)
 	if !ok {
 		return nothing(&q), nil
 	}
@@ -83,7 +83,7 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 
 // narrow confines a list to what may be read; false when nothing of it may. all reports that
 // every instance may be seen.
-func narrow(grants map[string]authz.Grant, all bool, q index.ListQuery) (index.ListQuery, bool) {
+func (r *Reader) narrow(ctx context.Context, grants map[string]authz.Grant, all bool, q index.ListQuery) (index.ListQuery, bool) {
 	asked, own := q.Clusters, q.Scopes
 	q.Clusters, q.Scopes = nil, nil
 	for _, cluster := range asked {
@@ -91,7 +91,7 @@ func narrow(grants map[string]authz.Grant, all bool, q index.ListQuery) (index.L
 		if !visible {
 			continue
 		}
-		switch c := confine(g, cluster, &q); {
+		switch c := confine(g, cluster, r.instanceOf(ctx, cluster), &q); {
 		case c.none:
 		case c.scope != nil:
 			q.Scopes = append(q.Scopes, *c.scope)
@@ -103,7 +103,7 @@ func narrow(grants map[string]authz.Grant, all bool, q index.ListQuery) (index.L
 	// where the whole cluster may be read, and nothing where it takes thought.
 	for _, scope := range own {
 		if g, visible := grants[scope.Cluster]; visible {
-			if c := confine(g, scope.Cluster, &q); !c.none && c.scope == nil {
+			if c := confine(g, scope.Cluster, r.instanceOf(ctx, scope.Cluster), &q); !c.none && c.scope == nil {
 				q.Scopes = append(q.Scopes, scope)
 			}
 		}
@@ -119,7 +119,7 @@ func (r *Reader) PageOf(ctx context.Context, part index.Part, q index.ListQuery)
 		return nil, err
 	}
 	q.Clusters, q.Scopes = []string{part.Cluster}, nil
-	narrowed, ok := narrow(grants, all, q)
+	narrowed, ok := r.narrow(ctx, grants, all, q)
 	if !ok {
 		return nothing(&q), nil
 	}
@@ -221,9 +221,12 @@ func (r *Reader) admitPage(ctx context.Context, grants map[string]authz.Grant, q
 		}
 		admitted.Items = append(admitted.Items, one)
 	}
-	if q.OfPods() {
-		for _, scope := range q.Scopes {
+	for _, scope := range q.Scopes {
+		switch {
+		case q.OfPods():
 			admitted.Scoped = append(admitted.Scoped, scope.Cluster)
+		case scope.SentBy != "":
+			admitted.Scoped = append(admitted.Scoped, v1alpha1.VirtualClusterName(scope.SentBy))
 		}
 	}
 	return &admitted, nil

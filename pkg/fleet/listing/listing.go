@@ -60,9 +60,12 @@ type Request struct {
 	// Members are the instances' member clusters from which the objects are collected; nil where
 	// they are collected from the instances themselves. No member has no objects.
 	Members []string
-	Args    page.Args
-	Filter  Filter
-	Order   index.Order
+	// Member is the one member cluster of the one instance that is listed itself; empty for lists of
+	// instances.
+	Member string
+	Args   page.Args
+	Filter Filter
+	Order  index.Order
 	// Fields and Projected narrow further.
 	Fields    []index.FieldEquals
 	Projected *index.Projected
@@ -210,6 +213,9 @@ func (l *Lister) PrefetchParts(ctx context.Context, r Request, parts []index.Par
 
 func (r Request) part(instance string) index.Part {
 	part := index.Part{Cluster: v1alpha1.VirtualClusterName(instance)}
+	if r.Member != "" {
+		part.Cluster = r.Member
+	}
 	if r.Part != nil {
 		part.Value = r.Part.Value
 	}
@@ -253,7 +259,10 @@ func Connection[T any](r *Result, wrap func(*index.Object) T) *page.Connection[T
 
 // collectedFrom are the clusters that a page was collected from.
 func (r Request) collectedFrom(p *index.Page) []string {
-	if r.Members == nil {
+	switch {
+	case r.Member != "":
+		return append([]string{r.Member}, p.Scoped...)
+	case r.Members == nil:
 		return virtualClusters(r.Instances)
 	}
 	return append(slices.Clone(r.Members), p.Scoped...)
@@ -262,7 +271,11 @@ func (r Request) collectedFrom(p *index.Page) []string {
 // identity identifies the list. The page size is not part of it, because a client may change that
 // between pages.
 func (r Request) identity() page.Identity {
-	parts := []any{r.Noun, r.Types, r.Instances, r.Filter, r.Fields, r.Part, r.Projected, r.Order}
+	noun := r.Noun
+	if r.Member != "" {
+		noun += " in " + r.Member
+	}
+	parts := []any{noun, r.Types, r.Instances, r.Filter, r.Fields, r.Part, r.Projected, r.Order}
 	if r.SelectIdentity != nil {
 		parts = append(parts, r.SelectIdentity)
 	}

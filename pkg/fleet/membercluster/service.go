@@ -59,12 +59,13 @@ func (s *Service) PrefetchNamed(ctx context.Context, named []object.Name) {
 	s.lister.Reader.Prefetch(ctx, keys, index.Whole, nil)
 }
 
-// List returns a page of an instance's member clusters.
-func (s *Service) List(ctx context.Context, instance string, args page.Args, f *Filter, order *object.Order, needs listing.Needs) (*Connection, error) {
+// List returns a page of an instance's member clusters. It passes them to then before it returns.
+func (s *Service) List(ctx context.Context, instance string, args page.Args, f *Filter, order *object.Order, needs listing.Needs, then func([]*index.Object)) (*Connection, error) {
 	r, err := s.lister.ListOne(ctx, request([]string{instance}, args, f, order, needs))
 	if err != nil {
 		return nil, err
 	}
+	then(r.Items)
 	decode := func(o *index.Object) (*MemberCluster, error) { return New(instance, o, r.Freshness) }
 	c, err := listing.Decoded(r, decode)
 	if err != nil {
@@ -75,9 +76,10 @@ func (s *Service) List(ctx context.Context, instance string, args page.Args, f *
 	})
 }
 
-// Prefetch starts reading what List will be asked for in each instance.
-func (s *Service) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, needs listing.Needs) {
-	s.lister.Prefetch(ctx, request(instances, args, f, order, needs), nil)
+// Prefetch starts reading what List will be asked for in each instance, and passes what was read to
+// then.
+func (s *Service) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, needs listing.Needs, then func([]*index.Object)) {
+	s.lister.Prefetch(ctx, request(instances, args, f, order, needs), then)
 }
 
 func request(instances []string, args page.Args, f *Filter, order *object.Order, needs listing.Needs) listing.Request {

@@ -39,6 +39,8 @@ type Source struct {
 	Projection *projection.DB
 	// Pods reads the lists of pods of the same database; nil where the program was given none.
 	Pods Pods
+	// Sent reads the same database; nil where the program was given none.
+	Sent Sent
 	// Timeout bounds one statement.
 	Timeout time.Duration
 	Now     func() time.Time
@@ -73,7 +75,15 @@ func (s *Source) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 		}
 		return page, s.whole(ctx, page)
 	}
-	return s.Index.List(ctx, q)
+	q, asOf, err := s.restrict(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.Index.List(ctx, q)
+	if err == nil && !asOf.IsZero() {
+		page.AsOf = asOf
+	}
+	return page, err
 }
 
 // page reads a page from the projection.
@@ -215,7 +225,7 @@ func (s *Source) ListParts(ctx context.Context, q index.ListQuery, parts []index
 		}
 		return pages, s.whole(ctx, slices.Collect(maps.Values(pages))...)
 	}
-	return s.Index.ListParts(ctx, q, parts)
+	return s.listSent(ctx, q, parts)
 }
 
 func (s *Source) parts(ctx context.Context, q *index.ListQuery, parts []index.Part, clusters []string) (map[index.Part]*index.Page, error) {

@@ -45,10 +45,12 @@ func (k Kind) gvr() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: k.Group, Version: k.Version, Resource: k.Resource}
 }
 
-// Resource is an object of any kind.
+// Resource is an object of any kind: of an instance, or of one of its member clusters.
 type Resource struct {
 	object.Object
 	of Kind
+	// member is the member cluster; empty for an object of the instance itself.
+	member string
 }
 
 // New makes a Resource.
@@ -61,6 +63,9 @@ func (*Resource) IsNode() {}
 
 // ID is its global ID.
 func (r *Resource) ID() string {
+	if r.member != "" {
+		return nodeid.New(InMember, r.Instance, r.member, r.of.Group, r.of.Version, r.of.Resource, r.Namespace(), r.Name())
+	}
 	return nodeid.New(TypeName, r.Instance, r.of.Group, r.of.Version, r.of.Resource, r.Namespace(), r.Name())
 }
 
@@ -80,13 +85,14 @@ type Uncollected interface {
 
 // Service reads objects of any kind.
 type Service struct {
-	lister *listing.Lister
-	live   Uncollected
+	lister  *listing.Lister
+	live    Uncollected
+	members Members
 }
 
 // NewService makes a Service.
-func NewService(lister *listing.Lister, live Uncollected) *Service {
-	return &Service{lister: lister, live: live}
+func NewService(lister *listing.Lister, live Uncollected, members Members) *Service {
+	return &Service{lister: lister, live: live, members: members}
 }
 
 // Get returns one object; nil when there is none of that name.

@@ -141,5 +141,5 @@ func service(t *testing.T, i *indexed, l *live) *Service {
 	t.Helper()
 	clock := func() time.Time { return time.Unix(1000, 0) }
 	tracker := &freshness.Tracker{Inventory: fleettest.Inventory(t), Now: clock, Collector: freshness.NewHeartbeat(clock), Global: freshness.NewHeartbeat(clock)}
-	return NewService(&listing.Lister{Reader: i, Freshness: tracker, Now: clock}, l)
+	return NewService(&listing.Lister{Reader: i, Freshness: tracker, Now: clock}, l, Members{})
 }

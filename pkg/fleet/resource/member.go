@@ -1,0 +1,133 @@
+package resource
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"github.com/karmada-io/karmada/pkg/util/names"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// InMember is what IDs of objects in member clusters begin with instead of TypeName.
+const InMember = "ResourceInMember"
+
+// managedLabel is the label that Karmada gives what it puts into a member cluster.
+const managedLabel = "karmada.io/managed"
+
+// Members are the member clusters whose objects the index collects.
+type Members struct {
+	// Clusters returns the names of those of each instance that the user may see.
+	Clusters interface {
+		Joined(ctx context.Context) (map[string][]string, error)
+	}
+	// Watched is the watch on the global cluster, which has what is collected.
+	Watched client.Reader
+}
+
+// ManagedBy is the Work by which Karmada put an object into a member cluster.
+type ManagedBy struct {
+	WorkNamespace, WorkName string
+}
+
+// ClusterName is the member cluster that it is in; nil for an object of the instance itself.
+func (r *Resource) ClusterName() *string { return object.Optional(r.member) }
+
+// ManagedBy is the Work of the instance that has its template; nil where Karmada did not put the object
+// there, or put it there for another instance.
+func (r *Resource) ManagedBy() *ManagedBy {
+	meta := &r.Indexed.Meta
+	work := &ManagedBy{WorkNamespace: meta.Annotations[workv1alpha2.WorkNamespaceAnnotation], WorkName: meta.Annotations[workv1alpha2.WorkNameAnnotation]}
+	if r.member == "" || meta.Labels[managedLabel] != "true" || work.WorkName == "" || work.WorkNamespace != names.GenerateExecutionSpaceName(r.member) {
+		return nil
+	}
+	return work
+}
+
+// GetInMember returns one object of a member cluster; nil when there is none of that name.
+func (s *Service) GetInMember(ctx context.Context, in object.Name, of Kind, namespace, name string) (*Resource, error) {
+	c, err := s.ListInMember(ctx, in, of, page.Args{First: new(1)}, &Filter{Name: []string{name}, Namespaces: []string{namespace}}, nil, false, index.Whole)
+	if err != nil || len(c.Nodes) == 0 {
+		return nil, err
+	}
+	return c.Nodes[0], nil
+}
+
+// ListInMember returns a page of objects of one kind in a member cluster of an instance, as collected
+// from it.
+func (s *Service) ListInMember(ctx context.Context, in object.Name, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (*Connection, error) {
+	if err := of.inMembers(); err != nil {
+		return nil, err
+	}
+	joined, err := s.members.Clusters.Joined(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := requestInMember(in, of, args, f, order, count, detail)
+	if !slices.Contains(joined[in.Instance], in.Name) {
+		if _, _, err := s.lister.Parse(r); err != nil {
+			return nil, err
+		}
+		return page.Unread[*Resource](fmt.Sprintf("objects of %s are not collected: the inventory has no such cluster in this instance", in.Name)), nil
+	}
+	result, err := s.lister.ListOne(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	state, err := collection.Kind(ctx, s.members.Watched, in.Name, of.gvr())
+	if err != nil {
+		return nil, err
+	}
+	if state == collection.None && !result.Freshness.Stale {
+		result.Freshness = freshness.Freshness{Source: result.Freshness.Source, Stale: true, Message: new(fmt.Sprintf("%s of %s are not collected", of.Resource, in.Name))}
+	}
+	return listing.Connection(result, func(o *index.Object) *Resource {
+		one := New(in.Instance, of, o, result.Freshness)
+		one.member = in.Name
+		return one
+	}), nil
+}
+
+// PrefetchInMembers starts reading what ListInMember will be asked for in each of some member clusters.
+func (s *Service) PrefetchInMembers(ctx context.Context, members []object.Name, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) {
+	joined, err := s.members.Clusters.Joined(ctx)
+	if err != nil || of.inMembers() != nil {
+		return
+	}
+	var parts []index.Part
+	for _, in := range members {
+		if slices.Contains(joined[in.Instance], in.Name) {
+			parts = append(parts, index.Part{Cluster: in.Name})
+		}
+	}
+	if len(parts) > 0 {
+		// A cursor belongs to one member cluster, and cannot be of another one too.
+		s.lister.PrefetchParts(ctx, requestInMember(members[0], of, args, f, order, count, detail), parts, nil)
+	}
+}
+
+func requestInMember(in object.Name, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) listing.Request {
+	r := request([]string{in.Instance}, of, args, f, order, count, detail)
+	r.Member = in.Name
+	return r
+}
+
+// inMembers refuses a kind that is not collected of member clusters.
+func (k Kind) inMembers() error {
+	if collection.IsOfMembers(k.gvr()) {
+		return nil
+	}
+	if err := k.Validate(); err != nil {
+		return err
+	}
+	return apierror.Invalid("resource", "%q of %s is not collected of member clusters; these are: %s", k.Resource, k.gvr().GroupVersion(), collection.NamesOfMembers())
+}
