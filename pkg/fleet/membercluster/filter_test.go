@@ -57,7 +57,7 @@ func TestListByProperties(t *testing.T) {
 		{"names too", &membercluster.Filter{Name: []string{"b", "c"}, PropertyFilter: cluster.PropertyFilter{Provider: []string{"acme"}}}, "c", []projection.FacetValue{{Value: "acme", Count: 1}}},
 	} {
 		r.asked = nil
-		c, err := members.List(t.Context(), "alpha", page.Args{First: new(1)}, tt.filter, nil, listing.Needs{Count: true, Facets: facets})
+		c, err := members.List(t.Context(), "alpha", page.Args{First: new(1)}, tt.filter, nil, listing.Needs{Count: true, Facets: facets}, func([]*index.Object) {})
 		if err != nil {
 			t.Fatal(err)
 		}
