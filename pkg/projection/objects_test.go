@@ -132,7 +132,9 @@ func TestObjectsOfOneName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var plan []struct{ Plan node }
+	var plan []struct {
+		Plan node `json:"Plan"`
+	}
 	if err := json.Unmarshal(text, &plan); err != nil {
 		t.Fatal(err)
 	}

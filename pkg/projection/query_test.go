@@ -357,7 +357,9 @@ func TestLagIsReadAtTheEndsOfAnIndex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var plan []struct{ Plan node }
+		var plan []struct {
+			Plan node `json:"Plan"`
+		}
 		if err := json.Unmarshal(text, &plan); err != nil {
 			t.Fatal(err)
 		}

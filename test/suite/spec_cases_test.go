@@ -105,6 +105,10 @@ func (w *world) specCases() []filterCase {
 		{argument: "filter.selects.labels", value: labels("yes"), more: deployments(nil), match: deployment(labelled("yes")), why: "by label, or not by label"},
 		{argument: "filter.selects.labels", value: labels("no"), more: deployments(nil), match: deployment(labelled("no")), why: "not by this label"},
 		{argument: "filter.selects.labels", value: []any{}, more: deployments(nil), match: deployment(labelled("")), why: "objects without labels"},
+		{
+			argument: "filter.selects.labels", value: labels("yes"), more: map[string]any{"filter": map[string]any{"selects": map[string]any{"kind": "NoSuchKind"}}},
+			match: nothing, why: "no policy selects such objects, whatever their labels",
+		},
 		{argument: "filter.cluster", value: []string{"m1"}, match: to("m1"), why: "one member"},
 		{argument: "filter.cluster", value: []string{"m2"}, match: to("m2"), why: "another member"},
 		{argument: "filter.cluster", value: []string{"m2", "none-such"}, match: to("m2"), why: "values are joined by OR"},

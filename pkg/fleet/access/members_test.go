@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,7 +59,7 @@ func TestMembersAreConfined(t *testing.T) {
 				}
 				var got []index.Scope
 				for i := range below.queries {
-					got = append(whole, below.queries[i].Scopes...)
+					got = append(slices.Clone(whole), below.queries[i].Scopes...)
 				}
 				if diff := cmp.Diff(list.want, got); diff != "" {
 					t.Errorf("%s of %s as %s asks for (-want +got):\n%s", name, list.of.Resource, tt.person, diff)

@@ -44,15 +44,15 @@ func (f *Filter) check() error {
 	return nil
 }
 
-// selects selects the policies of the filter by their specs. One list uses it at a time.
-func (p *Policies[T]) selects(f *Filter) listing.Select {
+// selectOf returns what selects policies by their specs, as a filter says. One list uses it at a time.
+func (p *Policies[T]) selectOf(f *Filter) listing.Select {
 	members := map[string][]*clusterv1alpha1.Cluster{}
 	return func(ctx context.Context, o *index.Object) (bool, error) {
 		made, err := p.make(v1alpha1.InstanceOfVirtualCluster(o.Cluster), o, freshness.Freshness{})
 		if err != nil {
 			return false, err
 		}
-		policy := any(made).(Any) //nolint:errcheck // All kinds of policies are.
+		policy := any(made).(Any)
 		if f.Selects != nil && !f.Selects.selectedBy(policy) {
 			return false, nil
 		}

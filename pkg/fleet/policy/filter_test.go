@@ -141,8 +141,8 @@ func TestReaches(t *testing.T) {
 		{"overrides for it", changes(rule(&named, something)), true},
 		{"overrides for another one", changes(rule(&other, something)), false},
 		{"overrides that change nothing", changes(rule(&named, policyv1alpha1.Overriders{})), false},
-		{"the older fields", changes(policyv1alpha1.OverrideSpec{TargetCluster: &named, Overriders: something}), true},
-		{"the older fields for another one", changes(policyv1alpha1.OverrideSpec{TargetCluster: &other, Overriders: something}), false},
+		{"the older fields", changes(policyv1alpha1.OverrideSpec{TargetCluster: &named, Overriders: something}), true},                  //nolint:staticcheck // Karmada still follows them.
+		{"the older fields for another one", changes(policyv1alpha1.OverrideSpec{TargetCluster: &other, Overriders: something}), false}, //nolint:staticcheck // Karmada still follows them.
 	} {
 		if got := reaches(tt.policy, m1); got != tt.want {
 			t.Errorf("%s: got %v", tt.reason, got)

@@ -87,7 +87,7 @@ func (p *Policies[T]) List(ctx context.Context, instance string, args page.Args,
 		return nil, err
 	}
 	return c, listing.CountSelected(c, r, needs.Facets, decode, func(one *T, field projection.FacetField) []string {
-		return valuesOf(any(one).(Any), FacetField(field)) //nolint:errcheck // All kinds of policies are.
+		return valuesOf(any(one).(Any), FacetField(field))
 	})
 }
 
@@ -127,6 +127,6 @@ func (p *Policies[T]) request(ctx context.Context, instances []string, args page
 		return q, err
 	}
 	p.prefetchMembers(ctx, instances, f)
-	q.Select, q.SelectIdentity = p.selects(f), []any{f.Selects, f.Cluster}
+	q.Select, q.SelectIdentity = p.selectOf(f), []any{f.Selects, f.Cluster}
 	return q, nil
 }
