@@ -153,7 +153,7 @@ func (db *DB) podIndexes() []string {
 		"CREATE INDEX IF NOT EXISTS %spod_place ON kairship.pod (instance, namespace, cluster)",
 		"CREATE INDEX IF NOT EXISTS %spod_node ON kairship.pod (node)",
 		"CREATE INDEX IF NOT EXISTS %spod_outbox_oldest ON kairship.pod_outbox (lane, at, id)",
-		"DROP INDEX IF EXISTS kairship.%spod_outbox_lane", // As above.
+		"DROP INDEX IF EXISTS kairship.%spod_outbox_lane", // Of an earlier version, which makes it again.
 	)
 	if db.postgres {
 		all = append(all,

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	karmadautil "github.com/karmada-io/karmada/pkg/util"
 	"github.com/karmada-io/karmada/pkg/util/names"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,9 +21,6 @@ import (
 
 // InMember is what IDs of objects in member clusters begin with instead of TypeName.
 const InMember = "ResourceInMember"
-
-// managedLabel is the label that Karmada gives what it puts into a member cluster.
-const managedLabel = "karmada.io/managed"
 
 // Members are the member clusters whose objects the index collects.
 type Members struct {
@@ -47,7 +45,7 @@ func (r *Resource) ClusterName() *string { return object.Optional(r.member) }
 func (r *Resource) ManagedBy() *ManagedBy {
 	meta := &r.Indexed.Meta
 	work := &ManagedBy{WorkNamespace: meta.Annotations[workv1alpha2.WorkNamespaceAnnotation], WorkName: meta.Annotations[workv1alpha2.WorkNameAnnotation]}
-	if r.member == "" || meta.Labels[managedLabel] != "true" || work.WorkName == "" || work.WorkNamespace != names.GenerateExecutionSpaceName(r.member) {
+	if r.member == "" || meta.Labels[karmadautil.ManagedByKarmadaLabel] != karmadautil.ManagedByKarmadaLabelValue || work.WorkName == "" || work.WorkNamespace != names.GenerateExecutionSpaceName(r.member) {
 		return nil
 	}
 	return work

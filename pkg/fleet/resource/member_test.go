@@ -130,7 +130,7 @@ func TestInMember(t *testing.T) {
 }
 
 func TestManagedBy(t *testing.T) {
-	managed := map[string]string{managedLabel: "true"}
+	managed := map[string]string{"karmada.io/managed": "true"}
 	work := func(namespace, name string) map[string]string {
 		return map[string]string{"work.karmada.io/namespace": namespace, "work.karmada.io/name": name}
 	}
@@ -140,7 +140,7 @@ func TestManagedBy(t *testing.T) {
 		why                 string
 	}{
 		{managed, work("karmada-es-m1", "web-5f"), &ManagedBy{"karmada-es-m1", "web-5f"}, "Karmada put it there"},
-		{nil, nil, nil, "somebody else did"},
+		{nil, nil, nil, "another user did"},
 		{nil, work("karmada-es-m1", "web-5f"), nil, "Karmada gives the label too"},
 		{managed, nil, nil, "no Work is named"},
 		{managed, work("karmada-es-m1", ""), nil, "no Work is named"},
