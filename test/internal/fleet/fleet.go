@@ -143,6 +143,14 @@ func Main(m *testing.M) (code int) {
 			return 1
 		}
 		defer unlock()
+		f, err := current()
+		if err == nil {
+			err = f.startEnded()
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 		defer func() {
 			if err := recordPrivileges(os.Getenv(Variable)); err != nil {
 				fmt.Fprintln(os.Stderr, "the audit log of the global cluster:", err)

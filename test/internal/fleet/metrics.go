@@ -28,7 +28,7 @@ func (f *Fleet) worker(ctx context.Context, t testing.TB) (process, metrics stri
 	t.Helper()
 	err = errors.New("none serves metrics of instances")
 	for _, process := range []string{"kairship-controller-manager-0", "kairship-controller-manager-1"} {
-		if _, ended := f.running(t, process); ended != nil {
+		if _, ended := f.running(process); ended != nil {
 			err = errors.Join(err, ended)
 			continue
 		}

@@ -27,7 +27,7 @@ type processRecord struct {
 // PID is the process id of one of the fleet's processes, which must be running.
 func (f *Fleet) PID(t testing.TB, name string) int {
 	t.Helper()
-	pid, err := f.running(t, name)
+	pid, err := f.running(name)
 	if err != nil {
 		t.Fatalf("%s does not run: %v", name, err)
 	}
@@ -35,15 +35,14 @@ func (f *Fleet) PID(t testing.TB, name string) int {
 }
 
 // running is the process id of one of the fleet's processes; an error when it ended.
-func (f *Fleet) running(t testing.TB, name string) (pid int, err error) {
-	t.Helper()
+func (f *Fleet) running(name string) (pid int, err error) {
 	raw, err := os.ReadFile(filepath.Join(f.PIDs, name))
 	if err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
 	var r processRecord
 	if err := json.Unmarshal(raw, &r); err != nil {
-		t.Fatalf("reading the record of %s: %v", name, err)
+		return 0, fmt.Errorf("reading its record: %w", err)
 	}
 	stat, err := statOf(r.PID)
 	switch {
@@ -61,17 +60,39 @@ func (f *Fleet) running(t testing.TB, name string) (pid int, err error) {
 // their own, as when they lose the lead, and rely on being started again.
 func (f *Fleet) Ended(t testing.TB) []string {
 	t.Helper()
-	records, err := os.ReadDir(f.PIDs)
+	ended, err := f.ended()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return ended
+}
+
+func (f *Fleet) ended() ([]string, error) {
+	records, err := os.ReadDir(f.PIDs)
+	if err != nil {
+		return nil, err
+	}
 	var ended []string
 	for _, record := range records {
-		if _, err := f.running(t, record.Name()); err != nil {
+		if _, err := f.running(record.Name()); err != nil {
 			ended = append(ended, record.Name())
 		}
 	}
-	return ended
+	return ended, nil
+}
+
+// startEnded starts what the suite before left to end: who loses the lead on a busy
+// machine goes on for some seconds, and ends after that suite.
+func (f *Fleet) startEnded() error {
+	ended, err := f.ended()
+	if err != nil || len(ended) == 0 {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "%q ended before this suite, and are started\n", ended)
+	if out, err := f.control("up"); err != nil {
+		return fmt.Errorf("up of the fleet: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // statOf reads what the kernel shows of a process.
@@ -175,8 +196,8 @@ func stopped(pid int) bool {
 	return true
 }
 
-// control is the program that keeps the fleet.
-var control = sync.OnceValues(func() (string, error) {
+// program is what runs the fleet.
+var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "kairship-suite-")
 	if err != nil {
 		return "", err
@@ -209,7 +230,7 @@ func (f *Fleet) Heal(t testing.TB) {
 	t.Helper()
 	const attempts = 3
 	for attempt := 1; ; attempt++ {
-		out, err := f.try(t, "up")
+		out, err := f.control("up")
 		ended := f.Ended(t)
 		if err == nil && len(ended) == 0 {
 			return
@@ -236,23 +257,22 @@ func (f *Fleet) Restart(t testing.TB, name string) {
 
 func (f *Fleet) run(t testing.TB, args ...string) {
 	t.Helper()
-	if out, err := f.try(t, args...); err != nil {
+	if out, err := f.control(args...); err != nil {
 		t.Fatalf("%s of the fleet: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
 
-// try runs a command of the program that runs the fleet.
-func (f *Fleet) try(t testing.TB, args ...string) (out []byte, err error) {
-	t.Helper()
-	program, err := control()
+// control runs a command of the program that runs the fleet.
+func (f *Fleet) control(args ...string) (out []byte, err error) {
+	path, err := program()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	root, err := Root()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	cmd := exec.Command(program, append(args, "--dir", f.Dir)...)
+	cmd := exec.Command(path, append(args, "--dir", f.Dir)...)
 	cmd.Dir = root
 	return cmd.CombinedOutput()
 }
