@@ -19,6 +19,8 @@ type node struct {
 	Filtered   float64 `json:"Rows Removed by Filter"`
 	Rechecked  float64 `json:"Rows Removed by Index Recheck"`
 	JoinFilter float64 `json:"Rows Removed by Join Filter"`
+	Hit        int     `json:"Shared Hit Blocks"`
+	Read       int     `json:"Shared Read Blocks"`
 	Plans      []node  `json:"Plans"`
 }
 

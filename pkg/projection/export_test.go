@@ -56,7 +56,7 @@ func ExplainObjects(ctx context.Context, db *DB, keys []ResourceKey) (plan []byt
 	if err != nil {
 		return nil, err
 	}
-	err = db.sql.QueryRowContext(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) "+db.objectsStatement(Metadata, "resources", "$1")+db.named(), string(rows)).Scan(&plan)
+	err = db.sql.QueryRowContext(ctx, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+db.objectsStatement(Metadata, "resources", "$1")+db.named(), string(rows)).Scan(&plan)
 	return plan, err
 }
 

@@ -78,10 +78,11 @@ func (db *DB) objects(ctx context.Context, s session, statement string, keys []R
 //
 // PostgreSQL believes that a name is rare, and would read the objects of a kind that have it in all
 // clusters and namespaces, by Clusterpedia's index of names: the same application in a thousand of them
-// is a thousand rows for each that is asked for. The comparison of rows fits the unique index alone.
+// is a thousand rows for each that is asked for. It believes that a range is wide, and reads one that
+// begins and ends with the name by the unique index.
 func (db *DB) named() string {
 	if db.postgres {
-		return " AND (o.namespace, o.name) >= (r.namespace, r.name) AND (o.namespace, o.name) <= (r.namespace, r.name)"
+		return " AND o.name >= r.name AND o.name <= r.name"
 	}
 	return " AND o.name = r.name"
 }
