@@ -50,9 +50,18 @@ func alike(instance, namespace string, from, n int) []projection.Workload {
 		name := fmt.Sprintf("web-%05d", from+i)
 		all[i] = projection.Workload{
 			WorkloadKey: projection.WorkloadKey{Instance: instance, Namespace: namespace, Name: name, Kind: "DEPLOYMENT"},
-			Health:      "HEALTHY", CreatedAt: 1000, Labels: map[string]string{}, LabelKV: []string{"tier=" + []string{"secret", "open"}[i%2]}, Clusters: []string{"m1"},
-			Scheduled: []string{[]string{"secret", "open"}[i%2]}, Images: []string{"image"}, ImageKeys: []string{[]string{"secret", "open"}[i%2]}, Search: []string{"the secret word", "open"}[i%2],
-			Placements: []projection.Placement{}, Projection: projection.Version, Object: json.RawMessage("{}"),
+			WorkloadState: projection.WorkloadState{
+				Health: "HEALTHY", CreatedAt: 1000, LabelKV: []string{"tier=" + []string{"secret", "open"}[i%2]}, Clusters: []string{"m1"}, Scheduled: []string{[]string{"secret", "open"}[i%2]}, Projection: projection.Version,
+			},
+			WorkloadDoc: projection.WorkloadDoc{
+				Labels: map[string]string{}, Images: []string{"image"}, Placements: []projection.Placement{},
+			},
+			WorkloadSearch: projection.WorkloadSearch{
+				ImageKeys: []string{[]string{"secret", "open"}[i%2]}, Search: []string{"the secret word", "open"}[i%2],
+			},
+			WorkloadObject: projection.WorkloadObject{
+				Object: json.RawMessage("{}"),
+			},
 		}
 	}
 	return all

@@ -90,12 +90,20 @@ func manyth(instances []string, i int) projection.Workload {
 		WorkloadKey: projection.WorkloadKey{
 			Instance: instances[i%20], Namespace: fmt.Sprintf("namespace-%d", i/20%50), Name: fmt.Sprintf("workload-%06d", i), Kind: "DEPLOYMENT",
 		},
-		Health: health, CreatedAt: int64(1_700_000_000 + i), UID: fmt.Sprintf("00000000-0000-0000-0000-%012d", i), ResourceVersion: "123456",
-		Labels: map[string]string{"app": "app"}, LabelKV: []string{"app=app", fmt.Sprintf("team=team-%d", i%10)}, Clusters: []string{"m1", "m2"}, Scheduled: []string{"m1", "m2"},
-		PolicyNamespace: "namespace", PolicyName: "policy", WorkName: fmt.Sprintf("workload-%06d-5d4b664d9c", i), Images: []string{}, ImageKeys: []string{}, Placements: []projection.Placement{
-			{Cluster: "m1", Scheduled: true, Applied: true, Desired: &two, Ready: &two, Available: &two, Updated: &two, Health: health},
-			{Cluster: "m2", Scheduled: true, Applied: true, Desired: &two, Ready: &two, Available: &two, Updated: &two, Health: health},
+		WorkloadState: projection.WorkloadState{
+			Health: health, CreatedAt: int64(1_700_000_000 + i), UID: fmt.Sprintf("00000000-0000-0000-0000-%012d", i), ResourceVersion: "123456", LabelKV: []string{"app=app", fmt.Sprintf("team=team-%d", i%10)}, Clusters: []string{"m1", "m2"}, Scheduled: []string{"m1", "m2"}, PolicyNamespace: "namespace", PolicyName: "policy", WorkName: fmt.Sprintf("workload-%06d-5d4b664d9c", i), Projection: projection.Version,
 		},
-		Projection: projection.Version, Object: json.RawMessage(fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "workload-%06d"}}`, i)),
+		WorkloadDoc: projection.WorkloadDoc{
+			Labels: map[string]string{"app": "app"}, Images: []string{}, Placements: []projection.Placement{
+				{Cluster: "m1", Scheduled: true, Applied: true, Desired: &two, Ready: &two, Available: &two, Updated: &two, Health: health},
+				{Cluster: "m2", Scheduled: true, Applied: true, Desired: &two, Ready: &two, Available: &two, Updated: &two, Health: health},
+			},
+		},
+		WorkloadSearch: projection.WorkloadSearch{
+			ImageKeys: []string{},
+		},
+		WorkloadObject: projection.WorkloadObject{
+			Object: json.RawMessage(fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "workload-%06d"}}`, i)),
+		},
 	}
 }

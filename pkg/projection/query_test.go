@@ -28,10 +28,18 @@ func rows() []projection.Workload {
 				Instance: []string{"alpha", "beta"}[i%2], Namespace: []string{"shop", "shop2", "other"}[i%3],
 				Name: fmt.Sprintf("%s-%d", names[i%len(names)], i/6), Kind: []string{"DEPLOYMENT", "JOB", "CRON_JOB", "STATEFUL_SET"}[i%4],
 			},
-			Health: []string{"HEALTHY", "DEGRADED", "PROGRESSING"}[i%3], CreatedAt: int64(1000 + i/4),
-			Labels: map[string]string{"app": fmt.Sprintf("app%d", i%5)}, LabelKV: []string{fmt.Sprintf("app=app%d", i%5)},
-			Clusters: []string{}, Scheduled: [][]string{{}, {"m1"}, {"m1", "m2"}}[i%3], Images: []string{}, Placements: []projection.Placement{}, Projection: projection.Version,
-			Ready: int32(i % 3), ImageKeys: []string{"image", fmt.Sprintf("image:%d", i%4)}, Search: fmt.Sprintf("word%d über%% o'clock", i%4), Object: json.RawMessage("{}"),
+			WorkloadState: projection.WorkloadState{
+				Health: []string{"HEALTHY", "DEGRADED", "PROGRESSING"}[i%3], CreatedAt: int64(1000 + i/4), LabelKV: []string{fmt.Sprintf("app=app%d", i%5)}, Clusters: []string{}, Scheduled: [][]string{{}, {"m1"}, {"m1", "m2"}}[i%3], Projection: projection.Version,
+			},
+			WorkloadDoc: projection.WorkloadDoc{
+				Labels: map[string]string{"app": fmt.Sprintf("app%d", i%5)}, Images: []string{}, Placements: []projection.Placement{}, Ready: int32(i % 3),
+			},
+			WorkloadSearch: projection.WorkloadSearch{
+				ImageKeys: []string{"image", fmt.Sprintf("image:%d", i%4)}, Search: fmt.Sprintf("word%d über%% o'clock", i%4),
+			},
+			WorkloadObject: projection.WorkloadObject{
+				Object: json.RawMessage("{}"),
+			},
 		}
 		if i%4 == 0 {
 			w.Labels["tier"], w.LabelKV = "", append(w.LabelKV, "tier=")

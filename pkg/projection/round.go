@@ -11,6 +11,7 @@ import (
 const (
 	installLock int64 = 0x6b616972_00000001
 	roundLock   int64 = 0x6b616972_00000002
+	podsLock    int64 = 0x6b616972_00000003
 )
 
 // Writes are what a Round stores.
@@ -34,26 +35,48 @@ func (w *Writes) empty() bool {
 	return len(w.Done)+len(w.Workloads)+len(w.GoneWorkloads)+len(w.Members)+len(w.GoneMembers)+len(w.Consequences) == 0 && !w.Complete && w.Pods.empty()
 }
 
+// chain is a sequence of Rounds, of which two are never done side by side. lock keeps others from
+// working in vain on PostgreSQL; column counts the Rounds on SQLite.
+type chain struct {
+	lock   int64
+	column string
+}
+
 // Round reads a snapshot and stores what was computed from it. It changes nothing when
 // another projector stored something since the snapshot; see Overtaken.
 func (db *DB) Round(ctx context.Context, compute func(*Snapshot) (*Writes, error)) error {
+	return db.round(ctx, chain{roundLock, "round"}, compute)
+}
+
+// RoundOfPods is a Round that reads and stores nothing but pods. Neither waits for the other.
+func (db *DB) RoundOfPods(ctx context.Context, compute func(*Snapshot) (*PodWrites, error)) error {
+	return db.round(ctx, chain{podsLock, "pods_round"}, func(s *Snapshot) (*Writes, error) {
+		pods, err := compute(s)
+		if err != nil {
+			return nil, err
+		}
+		return &Writes{Pods: *pods}, nil
+	})
+}
+
+func (db *DB) round(ctx context.Context, in chain, compute func(*Snapshot) (*Writes, error)) error {
 	if db.postgres {
-		return db.roundPostgres(ctx, compute)
+		return db.roundPostgres(ctx, in, compute)
 	}
-	return db.roundSQLite(ctx, compute)
+	return db.roundSQLite(ctx, in, compute)
 }
 
 // roundPostgres is one transaction. The lock keeps other projectors from working in
 // vain; that a row which another transaction changed since the snapshot cannot be
 // changed is what makes it exact.
-func (db *DB) roundPostgres(ctx context.Context, compute func(*Snapshot) (*Writes, error)) error {
+func (db *DB) roundPostgres(ctx context.Context, in chain, compute func(*Snapshot) (*Writes, error)) error {
 	tx, err := db.sql.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // After a commit it does nothing.
 	var locked bool
-	if err := tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", roundLock).Scan(&locked); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", in.lock).Scan(&locked); err != nil {
 		return err
 	}
 	if !locked {
@@ -71,10 +94,10 @@ func (db *DB) roundPostgres(ctx context.Context, compute func(*Snapshot) (*Write
 
 // roundSQLite is a transaction that reads and a short one that writes, which counts the
 // Rounds: when there was another one in between, the snapshot is old.
-func (db *DB) roundSQLite(ctx context.Context, compute func(*Snapshot) (*Writes, error)) error {
+func (db *DB) roundSQLite(ctx context.Context, in chain, compute func(*Snapshot) (*Writes, error)) error {
 	var round int64
 	var writes *Writes
-	const number = "SELECT round FROM kairship.meta"
+	number := "SELECT " + in.column + " FROM kairship.meta"
 	err := db.onConn(ctx, "BEGIN", func(s session) error {
 		err := s.QueryRowContext(ctx, db.text(number)).Scan(&round)
 		if err != nil {
@@ -94,7 +117,7 @@ func (db *DB) roundSQLite(ctx context.Context, compute func(*Snapshot) (*Writes,
 		if now != round {
 			return errOvertaken
 		}
-		if err := db.exec(ctx, s, "UPDATE kairship.meta SET round = round + 1"); err != nil {
+		if err := db.exec(ctx, s, "UPDATE kairship.meta SET "+in.column+" = "+in.column+" + 1"); err != nil {
 			return err
 		}
 		return db.store(ctx, s, writes)
@@ -112,6 +135,7 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 	if err != nil {
 		return err
 	}
+	states, docs, objects, searches := parts(w.Workloads)
 	theDoc := " FROM " + db.rows(workloadKey) + " CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey)
 	for _, step := range []struct {
 		rows      any
@@ -123,10 +147,10 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload_object WHERE id IN (SELECT w.id" + theDoc + ")"},
 		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload_search WHERE id IN (SELECT w.id" + theDoc + ")"},
 		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload WHERE id IN (SELECT w.id" + theDoc + ")"},
-		{w.Workloads, len(w.Workloads), db.upsert("workload", workloadKey, workloadColumns)},
-		{w.Workloads, len(w.Workloads), db.upsertBeside("workload_doc", docColumns)},
-		{w.Workloads, len(w.Workloads), db.upsertBeside("workload_object", objectColumns)},
-		{w.Workloads, len(w.Workloads), db.upsertBeside("workload_search", searchColumns)},
+		{states, len(states), db.upsert("workload", workloadKey, workloadColumns)},
+		{docs, len(docs), db.upsertBeside("workload_doc", docColumns)},
+		{objects, len(objects), db.upsertBeside("workload_object", objectColumns)},
+		{searches, len(searches), db.upsertBeside("workload_search", searchColumns)},
 		{w.GoneMembers, len(w.GoneMembers), "DELETE FROM kairship.member WHERE EXISTS (SELECT 1 FROM " + db.rows(memberKey) + " WHERE " + same("kairship.member", memberKey) + ")"},
 		{w.Members, len(w.Members), db.upsert("member", memberKey, memberColumns)},
 		{w.Pods.Done, len(w.Pods.Done), "DELETE FROM kairship.pod_outbox WHERE id IN (SELECT CAST(r.value AS bigint) FROM " + db.each() + " r)"},
@@ -159,6 +183,39 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 		return db.complete(ctx, s)
 	}
 	return nil
+}
+
+// The parts of a workload that are stored in a table each. The database parses no more than it stores.
+type (
+	storedState struct {
+		*WorkloadKey
+		*WorkloadState
+
+		Ready int32 `json:"ready"`
+	}
+	storedDoc struct {
+		*WorkloadKey
+		*WorkloadDoc
+	}
+	storedObject struct {
+		*WorkloadKey
+		*WorkloadObject
+	}
+	storedSearch struct {
+		*WorkloadKey
+		*WorkloadSearch
+	}
+)
+
+func parts(all []Workload) (states []storedState, docs []storedDoc, objects []storedObject, searches []storedSearch) {
+	for i := range all {
+		w := &all[i]
+		states = append(states, storedState{&w.WorkloadKey, &w.WorkloadState, w.Ready})
+		docs = append(docs, storedDoc{&w.WorkloadKey, &w.WorkloadDoc})
+		objects = append(objects, storedObject{&w.WorkloadKey, &w.WorkloadObject})
+		searches = append(searches, storedSearch{&w.WorkloadKey, &w.WorkloadSearch})
+	}
+	return states, docs, objects, searches
 }
 
 // since is the time of the oldest change that a Round deals with, when it leaves some of its

@@ -28,10 +28,17 @@ type WorkloadKey struct {
 	Kind string `json:"kind"`
 }
 
-// Workload is the row of a workload.
+// Workload is the row of a workload. Each part is stored in a table of its own.
 type Workload struct {
 	WorkloadKey
+	WorkloadState
+	WorkloadDoc
+	WorkloadSearch
+	WorkloadObject
+}
 
+// WorkloadState is what lists are filtered, ordered and counted by.
+type WorkloadState struct {
 	Health          string `json:"health"`
 	UID             string `json:"uid"`
 	ResourceVersion string `json:"resource_version"`
@@ -49,25 +56,35 @@ type Workload struct {
 	WorkName string `json:"work_name"`
 	// Projection is the Version that the row was computed by.
 	Projection int `json:"projection"`
+}
 
-	Labels     map[string]string `json:"labels"`
-	Images     []string          `json:"images"`
-	Desired    int32             `json:"desired"`
-	Updated    int32             `json:"updated"`
-	Ready      int32             `json:"ready"`
-	Available  int32             `json:"available"`
-	Message    string            `json:"message"`
-	Suspended  bool              `json:"suspended"`
-	Deleting   bool              `json:"deleting"`
-	Placements []Placement       `json:"placements"`
+// WorkloadDoc is what a page shows.
+type WorkloadDoc struct {
+	Labels  map[string]string `json:"labels"`
+	Images  []string          `json:"images"`
+	Desired int32             `json:"desired"`
+	Updated int32             `json:"updated"`
+	// Ready is in the table workload too, for the order.
+	Ready      int32       `json:"ready"`
+	Available  int32       `json:"available"`
+	Message    string      `json:"message"`
+	Suspended  bool        `json:"suspended"`
+	Deleting   bool        `json:"deleting"`
+	Placements []Placement `json:"placements"`
 	// BindingID is Karmada's ID of the binding; empty for none.
 	BindingID string `json:"binding_id"`
+}
 
+// WorkloadSearch is what lists are searched in.
+type WorkloadSearch struct {
 	// Search is the text that words are searched in; see workload.SearchText.
 	Search string `json:"search"`
 	// ImageKeys are what the images can be found by; see workload.ImageKeys.
 	ImageKeys []string `json:"image_keys"`
+}
 
+// WorkloadObject is what is shown of the template.
+type WorkloadObject struct {
 	// Object is the template, as workload.Object reads it.
 	Object json.RawMessage `json:"object"`
 }

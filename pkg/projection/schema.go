@@ -31,10 +31,10 @@ var tables = []table{
 	{name: "pod", columns: slices.Concat(podKey, podColumns), key: podKey},
 	// Pods have an outbox of their own: a release without them does not take what is in it.
 	{name: "pod_outbox", id: "id", columns: slices.Concat(podKey, []column{{"lane", integer}})},
-	// round counts the Rounds, state is that of the projection, version the one that all rows are at
+	// round and pods_round count the Rounds, state is that of the projection, version the one that all rows are at
 	// least of, refresh the state of a rebuild during which rows are read: empty, Needed or Building.
 	// pods is the state of the table pod, pods_version the PodVersion that it is built for.
-	{name: "meta", columns: []column{{"id", integer}, {"version", integer}, {"state", text}, {"round", bigint}, {"refresh", text}, {"pods", text}, {"pods_version", integer}}, key: []column{{"id", integer}}},
+	{name: "meta", columns: []column{{"id", integer}, {"version", integer}, {"state", text}, {"round", bigint}, {"refresh", text}, {"pods", text}, {"pods_version", integer}, {"pods_round", bigint}}, key: []column{{"id", integer}}},
 }
 
 // indexes are those that serve the projector, and one for each order of lists: a page of a

@@ -60,10 +60,19 @@ type world struct {
 
 func row(name, health string) projection.Workload {
 	return projection.Workload{
-		WorkloadKey: projection.WorkloadKey{Instance: "alpha", Namespace: "shop", Name: name, Kind: "DEPLOYMENT"}, Health: health, CreatedAt: 1000,
-		Labels: map[string]string{}, LabelKV: []string{"permanent=" + name}, Clusters: []string{}, Scheduled: []string{"m-" + name}, Images: []string{}, ImageKeys: []string{"image-" + name}, Search: "shop\nname-" + name, Ready: int32(name[0]),
-		Placements: []projection.Placement{}, PolicyNamespace: "shop", PolicyName: "of-" + name, Projection: projection.Version,
-		Object: json.RawMessage(fmt.Sprintf(`{"metadata": {"namespace": "shop", "name": %q}}`, name)),
+		WorkloadKey: projection.WorkloadKey{Instance: "alpha", Namespace: "shop", Name: name, Kind: "DEPLOYMENT"},
+		WorkloadState: projection.WorkloadState{
+			Health: health, CreatedAt: 1000, LabelKV: []string{"permanent=" + name}, Clusters: []string{}, Scheduled: []string{"m-" + name}, PolicyNamespace: "shop", PolicyName: "of-" + name, Projection: projection.Version,
+		},
+		WorkloadDoc: projection.WorkloadDoc{
+			Labels: map[string]string{}, Images: []string{}, Ready: int32(name[0]), Placements: []projection.Placement{},
+		},
+		WorkloadSearch: projection.WorkloadSearch{
+			ImageKeys: []string{"image-" + name}, Search: "shop\nname-" + name,
+		},
+		WorkloadObject: projection.WorkloadObject{
+			Object: json.RawMessage(fmt.Sprintf(`{"metadata": {"namespace": "shop", "name": %q}}`, name)),
+		},
 	}
 }
 

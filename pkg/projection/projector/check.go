@@ -25,10 +25,15 @@ var ErrBusy = errors.New("too many changes wait for the projector")
 // Check compares all rows with what is computed from the index now, repairs those that
 // differ, and returns how many there were. Rows that a waiting change concerns are left out.
 func (p *Projector) Check(ctx context.Context) (differences int, err error) {
-	return p.check(ctx, func() error { return nil })
+	differences, err = p.check(ctx, func() error { return nil })
+	if err != nil {
+		return differences, err
+	}
+	pods, err := p.checkPods(ctx)
+	return differences + pods, err
 }
 
-// check does what Check does. It calls keepUp before each page of rows, so that changes do not
+// check does what Check does, without pods. It calls keepUp before each page of rows, so that changes do not
 // wait for the end of a long comparison.
 func (p *Projector) check(ctx context.Context, keepUp func() error) (differences int, err error) {
 	numbers, err := p.DB.Recount(ctx)
@@ -73,13 +78,12 @@ func (p *Projector) check(ctx context.Context, keepUp func() error) (differences
 			}
 		}
 	}
-	pods, err := p.checkPods(ctx)
-	return differences + pods, err
+	return differences, nil
 }
 
 // page compares some rows.
 func (p *Projector) page(ctx context.Context, find func(*projection.Snapshot) ([]projection.WorkloadKey, error)) (found, repaired int, err error) {
-	err = p.untilFirst(ctx, func(s *projection.Snapshot) (*projection.Writes, error) {
+	err = untilFirst(ctx, p.DB.Round, func(s *projection.Snapshot) (*projection.Writes, error) {
 		found, repaired = 0, 0
 		keys, err := find(s)
 		if err != nil || len(keys) == 0 {
@@ -174,7 +178,7 @@ func (p *Projector) compare(stored, computed []projection.Workload, gone []proje
 
 // checkMembers compares the rows of the members.
 func (p *Projector) checkMembers(ctx context.Context) (repaired int, err error) {
-	err = p.untilFirst(ctx, func(s *projection.Snapshot) (*projection.Writes, error) {
+	err = untilFirst(ctx, p.DB.Round, func(s *projection.Snapshot) (*projection.Writes, error) {
 		l, all, err := waiting(s)
 		if err != nil {
 			return nil, err
@@ -197,9 +201,9 @@ func (p *Projector) checkMembers(ctx context.Context) (repaired int, err error) 
 }
 
 // untilFirst does a Round until no other projector is faster.
-func (p *Projector) untilFirst(ctx context.Context, compute func(*projection.Snapshot) (*projection.Writes, error)) error {
+func untilFirst[W any](ctx context.Context, round func(context.Context, func(*projection.Snapshot) (W, error)) error, compute func(*projection.Snapshot) (W, error)) error {
 	for {
-		err := p.DB.Round(ctx, compute)
+		err := round(ctx, compute)
 		if !projection.Overtaken(err) {
 			return err
 		}

@@ -15,10 +15,19 @@ import (
 func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workload.Facts, err error) projection.Workload {
 	kind := workload.Kind(key.Kind)
 	row := projection.Workload{
-		WorkloadKey: key, Projection: projection.Version,
-		Health: string(workload.HealthUnknown), Object: json.RawMessage("{}"),
-		LabelKV: []string{}, Clusters: []string{}, Scheduled: []string{}, Images: []string{}, ImageKeys: []string{}, Placements: []projection.Placement{}, Labels: map[string]string{},
-		WorkName: kind.WorkName(key.Namespace, key.Name),
+		WorkloadKey: key,
+		WorkloadState: projection.WorkloadState{
+			Projection: projection.Version, Health: string(workload.HealthUnknown), LabelKV: []string{}, Clusters: []string{}, Scheduled: []string{}, WorkName: kind.WorkName(key.Namespace, key.Name),
+		},
+		WorkloadDoc: projection.WorkloadDoc{
+			Images: []string{}, Placements: []projection.Placement{}, Labels: map[string]string{},
+		},
+		WorkloadSearch: projection.WorkloadSearch{
+			ImageKeys: []string{},
+		},
+		WorkloadObject: projection.WorkloadObject{
+			Object: json.RawMessage("{}"),
+		},
 	}
 	if template != nil {
 		row.UID, row.ResourceVersion = string(template.UID), template.ResourceVersion

@@ -17,28 +17,28 @@ import (
 // StepPods deals with the first changes of pods, and returns how many there were.
 func (p *Projector) StepPods(ctx context.Context) (taken int, err error) {
 	rows := 0
-	err = p.DB.Round(ctx, func(s *projection.Snapshot) (*projection.Writes, error) {
+	err = p.DB.RoundOfPods(ctx, func(s *projection.Snapshot) (*projection.PodWrites, error) {
 		changes, err := s.PendingPods(batch)
 		if err != nil {
 			return nil, err
 		}
-		w := &projection.Writes{}
-		if w.Pods.Complete, err = s.PodsRebuilt(); err != nil {
+		w := &projection.PodWrites{}
+		if w.Complete, err = s.PodsRebuilt(); err != nil {
 			return nil, err
 		}
 		named := map[projection.IndexPodKey]bool{}
 		for i := range changes {
 			c := &changes[i]
-			w.Pods.Done = append(w.Pods.Done, c.ID)
+			w.Done = append(w.Done, c.ID)
 			switch {
 			case v1alpha1.InstanceOfVirtualCluster(c.Cluster) != "": // Of the control plane, not of a member.
 			case c.Name == "":
-				w.Pods.Moved = append(w.Pods.Moved, c.Cluster)
+				w.Moved = append(w.Moved, c.Cluster)
 			default:
 				named[c.IndexPodKey] = true
 			}
 		}
-		w.Pods.Rows, w.Pods.Gone, err = podRows(s, slices.Collect(maps.Keys(named)))
+		w.Rows, w.Gone, err = podRows(s, slices.Collect(maps.Keys(named)))
 		taken, rows = len(changes), len(named)
 		return w, err
 	})
@@ -110,7 +110,7 @@ func (p *Projector) checkPods(ctx context.Context) (repaired int, err error) {
 	}
 	for more := true; more; {
 		n := 0
-		err := p.untilFirst(ctx, func(s *projection.Snapshot) (*projection.Writes, error) {
+		err := untilFirst(ctx, p.DB.RoundOfPods, func(s *projection.Snapshot) (*projection.PodWrites, error) {
 			changes, err := s.PendingPods(most + 1)
 			if err != nil {
 				return nil, err
@@ -132,8 +132,8 @@ func (p *Projector) checkPods(ctx context.Context) (repaired int, err error) {
 			found := len(keys)
 			keys = slices.DeleteFunc(keys, func(key projection.IndexPodKey) bool { return waiting[key] || moved[key.Cluster] })
 			n, more = len(keys), found == batch+most && len(keys) > 0
-			w := &projection.Writes{}
-			w.Pods.Rows, w.Pods.Gone, err = podRows(s, keys)
+			w := &projection.PodWrites{}
+			w.Rows, w.Gone, err = podRows(s, keys)
 			return w, err
 		})
 		if err != nil {

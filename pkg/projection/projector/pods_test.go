@@ -49,7 +49,7 @@ func (w *world) podsOf(t *testing.T) (want, got []projection.PodRow) {
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	err = w.untilFirst(t.Context(), func(s *projection.Snapshot) (*projection.Writes, error) {
+	err = untilFirst(t.Context(), w.DB.RoundOfPods, func(s *projection.Snapshot) (*projection.PodWrites, error) {
 		collections, err := s.Collections()
 		if err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func (w *world) podsOf(t *testing.T) (want, got []projection.PodRow) {
 			want = append(want, podRowOf(&pods[i], instances[pods[i].Cluster]))
 		}
 		got, err = s.PodRows(keys)
-		return &projection.Writes{}, err
+		return &projection.PodWrites{}, err
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -319,5 +319,47 @@ func TestPodsKilled(t *testing.T) {
 		if n := index.Number(t, "SELECT count(*) FROM kairship.pod WHERE resource_version = '5'"); n != 60 {
 			t.Errorf("%d pods have the last version, want 60", n)
 		}
+	})
+}
+
+// TestPodsDoNotWaitForWorkloads: their rows are stored while the rows of workloads are computed, and the
+// other way round.
+func TestPodsDoNotWaitForWorkloads(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		c := load(t, "frontend")
+		w.save(t, c)
+		w.drain(t)
+		before := w.row(t, c.key).Ready
+		index.Save(t, c.change(t, "object-m2", `"readyReplicas": 3`, `"readyReplicas": 2`))
+		index.Save(t, podNamed("m1", "web-1", 1))
+		other := open(t, index)
+		pods := 0
+		err := w.DB.Round(t.Context(), func(s *projection.Snapshot) (*projection.Writes, error) {
+			changes, err := s.Pending(batch)
+			if err != nil {
+				return nil, err
+			}
+			writes, err := dealWith(s, changes)
+			if err != nil {
+				return nil, err
+			}
+			for more := true; more; {
+				taken, err := other.StepPods(t.Context())
+				if err != nil {
+					return nil, err
+				}
+				pods += taken
+				more = taken > 0
+			}
+			return writes, nil
+		})
+		if err != nil || pods == 0 {
+			t.Errorf("%d pods were stored while a Round of workloads went on, which ended with %v", pods, err)
+		}
+		if got := w.row(t, c.key).Ready; got != before-1 {
+			t.Errorf("%d replicas are ready, want %d", got, before-1)
+		}
+		w.podsAgree(t, "after both")
 	})
 }

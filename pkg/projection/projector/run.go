@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/kairship-io/kairship/pkg/projection"
 )
 
@@ -37,17 +39,26 @@ func (p *Projector) Run(ctx context.Context) error {
 	if lacking != "" {
 		p.Log.Info("Pods of workloads are found slowly, because the projector may not make an index on Clusterpedia's table: have the table's owner run a statement", "statement", lacking)
 	}
-	wait := shortestPause
-	for nextCheck := time.Now().Add(p.CheckInterval); ; {
-		taken, err := p.keepUp(ctx)
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return keepOn(ctx, p.CheckInterval, p.keepUp, p.inspect) })
+	both.Go(func() error { return keepOn(ctx, p.CheckInterval, p.keepUpPods, p.inspectPods) })
+	return both.Wait()
+}
+
+// keepOn deals with changes until it fails or the context ends, with a pause while there are few, and
+// compares the rows from time to time.
+func keepOn(ctx context.Context, every time.Duration, keepUp func(context.Context) (taken int, err error), inspect func(context.Context) error) error {
+	wait, nextCheck := shortestPause, time.Now().Add(every)
+	for {
+		taken, err := keepUp(ctx)
 		if err != nil {
 			return err
 		}
 		if begun := time.Now(); begun.After(nextCheck) {
-			if err := p.inspect(ctx); err != nil {
+			if err := inspect(ctx); err != nil && !errors.Is(err, ErrBusy) {
 				return err
 			}
-			nextCheck = time.Now().Add(max(p.CheckInterval, checkPause*time.Since(begun)))
+			nextCheck = time.Now().Add(max(every, checkPause*time.Since(begun)))
 		}
 		if taken == batch {
 			continue // More may wait.
@@ -61,8 +72,8 @@ func (p *Projector) Run(ctx context.Context) error {
 	}
 }
 
-// keepUp looks at what changes rarely when it is time, and deals with the first changes of the outbox,
-// unless another projector does. Those of pods wait until no batch of others is left.
+// keepUp looks at what changes rarely when it is time, and deals with the first changes of workloads,
+// unless another projector does.
 func (p *Projector) keepUp(ctx context.Context) (taken int, err error) {
 	if now := time.Now(); now.After(p.nextLook) {
 		p.nextLook = now.Add(lookInterval)
@@ -71,13 +82,17 @@ func (p *Projector) keepUp(ctx context.Context) (taken int, err error) {
 		}
 	}
 	taken, err = p.Step(ctx)
-	if err == nil && taken < batch {
-		var pods int
-		pods, err = p.StepPods(ctx)
-		taken = max(taken, pods)
-	}
 	if projection.Overtaken(err) {
-		return taken % batch, nil
+		return 0, nil
+	}
+	return taken, err
+}
+
+// keepUpPods deals with the first changes of pods, unless another projector does.
+func (p *Projector) keepUpPods(ctx context.Context) (taken int, err error) {
+	taken, err = p.StepPods(ctx)
+	if projection.Overtaken(err) {
+		return 0, nil
 	}
 	return taken, err
 }
@@ -131,7 +146,7 @@ func (p *Projector) rebuildIfNeeded(ctx context.Context) error {
 	return p.DB.Rebuild(ctx)
 }
 
-// inspect makes triggers and tables that were removed again, and compares all rows.
+// inspect makes triggers and tables that were removed again, and compares the rows of workloads and members.
 func (p *Projector) inspect(ctx context.Context) error {
 	if err := p.DB.Install(ctx); err != nil {
 		return err
@@ -146,11 +161,13 @@ func (p *Projector) inspect(ctx context.Context) error {
 		page = time.Now()
 		return err
 	})
-	if !errors.Is(err, ErrBusy) {
-		return err
-	}
-	p.Log.V(1).Info("The projection is not compared now", "reason", ErrBusy.Error())
-	return nil
+	return err
+}
+
+// inspectPods compares the rows of pods.
+func (p *Projector) inspectPods(ctx context.Context) error {
+	_, err := p.checkPods(ctx)
+	return err
 }
 
 // keepUpFor keeps up for a time.

@@ -185,7 +185,7 @@ func drain(ctx context.Context, p stepper) error {
 func (w *world) row(t *testing.T, key projection.WorkloadKey) *projection.Workload {
 	t.Helper()
 	var rows []projection.Workload
-	err := w.untilFirst(t.Context(), func(s *projection.Snapshot) (*projection.Writes, error) {
+	err := untilFirst(t.Context(), w.DB.Round, func(s *projection.Snapshot) (*projection.Writes, error) {
 		var err error
 		rows, err = s.Workloads([]projection.WorkloadKey{key})
 		return &projection.Writes{}, err
