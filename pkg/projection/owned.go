@@ -92,8 +92,10 @@ const ownersIndex = "kairship_owners"
 // the pods of workloads are found by reading all pods.
 func (db *DB) installOwners(ctx context.Context, s session) error {
 	if db.postgres {
-		var may bool
-		if err := s.QueryRowContext(ctx, "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'resources'::regclass").Scan(&may); err != nil || !may {
+		// Where it is there, nothing waits for those who write to the table; see installIndexes.
+		var makes bool
+		err := s.QueryRowContext(ctx, "SELECT pg_has_role(relowner, 'USAGE') AND NOT "+hasOwners+" FROM pg_class WHERE oid = 'resources'::regclass").Scan(&makes)
+		if err != nil || !makes {
 			return err
 		}
 	}
@@ -104,6 +106,9 @@ func (db *DB) installOwners(ctx context.Context, s session) error {
 // It has the kind as well, else PostgreSQL may read all pods of Clusterpedia's index of kinds beside it.
 const createOwners = "CREATE INDEX IF NOT EXISTS " + ownersIndex + ` ON resources (owner_uid, "group", version, resource)`
 
+// hasOwners is the condition that PostgreSQL has it.
+const hasOwners = "EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'resources'::regclass AND c.relname = '" + ownersIndex + "')"
+
 // Lacking returns the statement that the owner of Clusterpedia's table has to run so that pods
 // are found fast; empty when it has been run.
 func (db *DB) Lacking(ctx context.Context) (statement string, err error) {
@@ -111,7 +116,7 @@ func (db *DB) Lacking(ctx context.Context) (statement string, err error) {
 		return "", nil
 	}
 	var found bool
-	err = db.sql.QueryRowContext(ctx, "SELECT count(*) > 0 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'resources'::regclass AND c.relname = $1", ownersIndex).Scan(&found)
+	err = db.sql.QueryRowContext(ctx, "SELECT "+hasOwners).Scan(&found)
 	if found || err != nil {
 		return "", err
 	}

@@ -139,27 +139,23 @@ func (db *DB) podTriggers() []trigger {
 }
 
 // podIndexes are one for each order, and those that filters and namespaces need.
-func (db *DB) podIndexes() []string {
+func (db *DB) podIndexes() []tableIndex {
 	s := &statement{db: db}
-	var all []string
-	for _, order := range []struct {
-		name  string
-		field PodOrderField
-	}{{"namespace", PodsByNamespace}, {"name", PodsByName}, {"creation", PodsByCreation}, {"restarts", PodsByRestarts}} {
-		all = append(all, "CREATE INDEX IF NOT EXISTS %spod_by_"+order.name+" ON kairship.pod ("+strings.ReplaceAll(strings.Join(s.podOrder(order.field), ", "), "w.", "")+")")
+	order := func(field PodOrderField) string {
+		return "pod (" + strings.ReplaceAll(strings.Join(s.podOrder(field), ", "), "w.", "") + ")"
 	}
-	all = append(all,
-		"CREATE INDEX IF NOT EXISTS %spod_phase ON kairship.pod (instance, phase, ready)",
-		"CREATE INDEX IF NOT EXISTS %spod_place ON kairship.pod (instance, namespace, cluster)",
-		"CREATE INDEX IF NOT EXISTS %spod_node ON kairship.pod (node)",
-		"CREATE INDEX IF NOT EXISTS %spod_outbox_oldest ON kairship.pod_outbox (lane, at, id)",
-		"DROP INDEX IF EXISTS kairship.%spod_outbox_lane", // Of an earlier version, which makes it again.
-	)
+	all := []tableIndex{
+		{"pod_by_namespace", order(PodsByNamespace)},
+		{"pod_by_name", order(PodsByName)},
+		{"pod_by_creation", order(PodsByCreation)},
+		{"pod_by_restarts", order(PodsByRestarts)},
+		{"pod_phase", "pod (instance, phase, ready)"},
+		{"pod_place", "pod (instance, namespace, cluster)"},
+		{"pod_node", "pod (node)"},
+		{"pod_outbox_oldest", "pod_outbox (lane, at, id)"},
+	}
 	if db.postgres {
-		all = append(all,
-			"CREATE INDEX IF NOT EXISTS %spod_labels ON kairship.pod USING gin (label_kv)",
-			"CREATE INDEX IF NOT EXISTS %spod_images ON kairship.pod USING gin (image_keys)",
-		)
+		all = append(all, tableIndex{"pod_labels", "pod USING gin (label_kv)"}, tableIndex{"pod_images", "pod USING gin (image_keys)"})
 	}
 	return all
 }

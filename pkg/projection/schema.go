@@ -37,39 +37,78 @@ var tables = []table{
 	{name: "meta", columns: []column{{"id", integer}, {"version", integer}, {"state", text}, {"round", bigint}, {"refresh", text}, {"pods", text}, {"pods_version", integer}, {"pods_round", bigint}}, key: []column{{"id", integer}}},
 }
 
+// tableIndex is an index of a table of Kairship: its name without a prefix, and what it is on.
+type tableIndex struct{ name, on string }
+
 // indexes are those that serve the projector, and one for each order of lists: a page of a
 // list of everything is then as quick as a page of little.
-func (db *DB) indexes() []string {
+func (db *DB) indexes() []tableIndex {
 	s := &statement{db: db}
 	order := func(field OrderField) string {
-		return strings.ReplaceAll(strings.Join(s.order(field), ", "), "w.", "")
+		return "workload (" + strings.ReplaceAll(strings.Join(s.order(field), ", "), "w.", "") + ")"
 	}
-	all := []string{
-		"CREATE INDEX IF NOT EXISTS %sworkload_by_namespace ON kairship.workload (" + order(ByNamespace) + ")",
-		"CREATE INDEX IF NOT EXISTS %sworkload_by_name ON kairship.workload (" + order(ByName) + ")",
-		"CREATE INDEX IF NOT EXISTS %sworkload_by_creation ON kairship.workload (" + order(ByCreation) + ")",
-		"CREATE INDEX IF NOT EXISTS %sworkload_by_health ON kairship.workload (" + order(ByHealth) + ")",
-		"CREATE INDEX IF NOT EXISTS %sworkload_by_ready ON kairship.workload (" + order(ByReady) + ")",
-		"CREATE INDEX IF NOT EXISTS %soutbox_oldest ON kairship.outbox (lane, at, id)",
-		"DROP INDEX IF EXISTS kairship.%soutbox_lane", // Of an earlier version, which makes it again.
-		"CREATE INDEX IF NOT EXISTS %sworkload_work ON kairship.workload (instance, work_name)",
-		"CREATE INDEX IF NOT EXISTS %sworkload_policy ON kairship.workload (instance, policy_namespace, policy_name)",
-		"CREATE INDEX IF NOT EXISTS %sworkload_counted ON kairship.workload (instance, health)",
-		"CREATE INDEX IF NOT EXISTS %sworkload_health ON kairship.workload (instance, health) WHERE health <> 'HEALTHY'",
+	all := []tableIndex{
+		{"workload_by_namespace", order(ByNamespace)},
+		{"workload_by_name", order(ByName)},
+		{"workload_by_creation", order(ByCreation)},
+		{"workload_by_health", order(ByHealth)},
+		{"workload_by_ready", order(ByReady)},
+		{"outbox_oldest", "outbox (lane, at, id)"},
+		{"workload_work", "workload (instance, work_name)"},
+		{"workload_policy", "workload (instance, policy_namespace, policy_name)"},
+		{"workload_counted", "workload (instance, health)"},
+		{"workload_health", "workload (instance, health) WHERE health <> 'HEALTHY'"},
 	}
 	if db.postgres {
-		all = append(all,
-			"CREATE INDEX IF NOT EXISTS %sworkload_clusters ON kairship.workload USING gin (clusters)",
-			"CREATE INDEX IF NOT EXISTS %sworkload_scheduled ON kairship.workload USING gin (scheduled)",
-			"CREATE INDEX IF NOT EXISTS %sworkload_labels ON kairship.workload USING gin (label_kv)",
-			"CREATE INDEX IF NOT EXISTS %sworkload_images ON kairship.workload_search USING gin (image_keys)",
-		)
+		all = append(all, []tableIndex{
+			{"workload_clusters", "workload USING gin (clusters)"},
+			{"workload_scheduled", "workload USING gin (scheduled)"},
+			{"workload_labels", "workload USING gin (label_kv)"},
+			{"workload_images", "workload_search USING gin (image_keys)"},
+		}...)
 	}
-	all = append(all, db.podIndexes()...)
-	for i := range all {
-		all[i] = fmt.Sprintf(all[i], db.indexPrefix())
+	return append(all, db.podIndexes()...)
+}
+
+// formerIndexes are those of an earlier version, which makes them again.
+var formerIndexes = []string{"outbox_lane", "pod_outbox_lane"}
+
+// installIndexes makes the indexes that are missing, and removes former ones. Those that there are it does
+// not name in a statement: even CREATE INDEX IF NOT EXISTS would wait for all who write to the table, and
+// have others wait.
+func (db *DB) installIndexes(ctx context.Context, s session) error {
+	look := "SELECT name FROM sqlite_master WHERE type = 'index'"
+	if db.postgres {
+		look = "SELECT indexname FROM pg_indexes WHERE schemaname = 'kairship'"
 	}
-	return all
+	has := map[string]bool{}
+	err := db.query(ctx, s, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		has[name] = true
+		return err
+	}, look)
+	if err != nil {
+		return err
+	}
+	for _, index := range db.indexes() {
+		name := db.indexPrefix() + index.name
+		if has[name] {
+			continue
+		}
+		if err := db.exec(ctx, s, "CREATE INDEX "+name+" ON kairship."+index.on); err != nil {
+			return fmt.Errorf("making the index %s: %w", name, err)
+		}
+	}
+	for _, former := range formerIndexes {
+		if !has[db.indexPrefix()+former] {
+			continue
+		}
+		if err := db.exec(ctx, s, "DROP INDEX kairship."+former); err != nil {
+			return fmt.Errorf("removing the index %s: %w", former, err)
+		}
+	}
+	return nil
 }
 
 // indexPrefix begins the names of indexes: SQLite has one space of names for all.
@@ -202,12 +241,7 @@ func (db *DB) beside(ctx context.Context, s session) error {
 	if err := db.installOwners(ctx, s); err != nil {
 		return fmt.Errorf("making the index of owners on the table resources: %w", err)
 	}
-	for _, statement := range db.indexes() {
-		if err := db.exec(ctx, s, statement); err != nil {
-			return fmt.Errorf("making an index: %w", err)
-		}
-	}
-	return nil
+	return db.installIndexes(ctx, s)
 }
 
 // addColumns adds the columns that a table of an earlier version lacks. None is ever

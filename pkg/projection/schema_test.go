@@ -1,12 +1,15 @@
 package projection_test
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/kairship-io/kairship/pkg/projection/projectiontest"
@@ -290,4 +293,58 @@ func documentedSQL(t *testing.T) string {
 		t.Fatal("docs/operations.md has no SQL under The projection")
 	}
 	return text
+}
+
+// TestInstallWaitsForNobody: the projector installs every minute. Where all is there, that neither waits for
+// those who write to the tables, Clusterpedia's among them, nor has them wait.
+func TestInstallWaitsForNobody(t *testing.T) {
+	index := projectiontest.Postgres(t)
+	db := open(t, index.DSN)
+	install(t, db)
+	err := db.Round(t.Context(), func(*projection.Snapshot) (*projection.Writes, error) {
+		writer, err := sql.Open("pgx", index.DSN)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = writer.Close() }()
+		tx, err := writer.BeginTx(t.Context(), nil)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = tx.Rollback() }()
+		// As INSERT, UPDATE and DELETE do.
+		_, err = tx.ExecContext(t.Context(), `DO $$ DECLARE r record; BEGIN
+			FOR r IN SELECT tablename FROM pg_tables WHERE schemaname = 'kairship' LOOP
+				EXECUTE format('LOCK TABLE kairship.%I IN ROW EXCLUSIVE MODE', r.tablename);
+			END LOOP; LOCK TABLE resources IN ROW EXCLUSIVE MODE; END $$`)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		return &projection.Writes{}, db.Install(ctx)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFormerIndexesGo: an index that a release before made is removed.
+func TestFormerIndexesGo(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		db := open(t, index.DSN)
+		install(t, db)
+		prefix, table, look := "", "kairship.outbox", "SELECT count(*) FROM pg_indexes WHERE schemaname = 'kairship' AND indexname = 'outbox_lane'"
+		if !strings.HasPrefix(index.DSN, "postgres") {
+			prefix, table, look = "kairship_", "kairship_outbox", "SELECT count(*) FROM sqlite_master WHERE name = 'kairship_outbox_lane'"
+		}
+		index.Exec(t, "CREATE INDEX "+prefix+"outbox_lane ON "+table+" (lane, id)")
+		if n := index.Number(t, look); n != 1 {
+			t.Fatalf("%d indexes, want the one that was made", n)
+		}
+		install(t, db)
+		if n := index.Number(t, look); n != 0 {
+			t.Error("the index is there")
+		}
+	})
 }
