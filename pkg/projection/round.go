@@ -42,6 +42,19 @@ type chain struct {
 	column string
 }
 
+// View reads a snapshot. Nobody waits for it.
+func (db *DB) View(ctx context.Context, read func(*Snapshot) error) error {
+	if !db.postgres {
+		return db.onConn(ctx, "BEGIN", func(s session) error { return read(&Snapshot{db: db, session: s, ctx: ctx}) })
+	}
+	tx, err := db.sql.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	return read(&Snapshot{db: db, session: tx, ctx: ctx})
+}
+
 // Round reads a snapshot and stores what was computed from it. It changes nothing when
 // another projector stored something since the snapshot; see Overtaken.
 func (db *DB) Round(ctx context.Context, compute func(*Snapshot) (*Writes, error)) error {

@@ -16,8 +16,8 @@ import (
 // distinguished from a difference, so they have to be resolved for each page.
 const most = 2000
 
-// compared is how many rows are compared at a time: changes wait for a page.
-const compared = 100
+// compared is how many rows are compared at a time.
+const compared = 500
 
 // ErrBusy means that rows cannot be compared now, because too many changes wait.
 var ErrBusy = errors.New("too many changes wait for the projector")
@@ -25,33 +25,34 @@ var ErrBusy = errors.New("too many changes wait for the projector")
 // Check compares all rows with what is computed from the index now, repairs those that
 // differ, and returns how many there were. Rows that a waiting change concerns are left out.
 func (p *Projector) Check(ctx context.Context) (differences int, err error) {
-	differences, err = p.check(ctx, func() error { return nil })
-	if err != nil {
-		return differences, err
-	}
-	pods, err := p.checkPods(ctx)
-	return differences + pods, err
+	return p.check(ctx, func() error { return nil })
 }
 
-// check does what Check does, without pods. It calls keepUp before each page of rows, so that changes do not
-// wait for the end of a long comparison.
-func (p *Projector) check(ctx context.Context, keepUp func() error) (differences int, err error) {
-	numbers, err := p.DB.Recount(ctx)
-	p.Metrics.differences.Add(float64(numbers))
-	if err != nil {
-		return numbers, err
-	}
-	members, err := p.checkMembers(ctx)
-	differences = numbers + members
+// check does what Check does. It calls rest before each page of rows.
+func (p *Projector) check(ctx context.Context, rest func() error) (differences int, err error) {
+	differences, err = p.DB.Recount(ctx)
+	p.Metrics.differences.Add(float64(differences))
 	if err != nil {
 		return differences, err
 	}
-	for after, found := int64(0), compared; found == compared; {
-		var last int64
-		var repaired int
-		if err := keepUp(); err != nil {
+	for _, check := range []func(context.Context, func() error) (int, error){p.checkMembers, p.checkRows, p.checkMissing, p.checkPods} {
+		repaired, err := check(ctx, rest)
+		differences += repaired
+		if err != nil {
 			return differences, err
 		}
+	}
+	return differences, nil
+}
+
+// checkRows compares the rows of workloads.
+func (p *Projector) checkRows(ctx context.Context, rest func() error) (differences int, err error) {
+	for after, found := int64(0), compared; found == compared; {
+		if err := rest(); err != nil {
+			return differences, err
+		}
+		last := after
+		var repaired int
 		found, repaired, err = p.page(ctx, func(s *projection.Snapshot) (keys []projection.WorkloadKey, err error) {
 			keys, last, err = s.Keys(after, compared)
 			return keys, err
@@ -62,11 +63,16 @@ func (p *Projector) check(ctx context.Context, keepUp func() error) (differences
 		}
 		after = last
 	}
+	return differences, nil
+}
+
+// checkMissing finds the workloads that have no row.
+func (p *Projector) checkMissing(ctx context.Context, rest func() error) (differences int, err error) {
 	for _, kind := range workload.Kinds() {
 		// What is missing is there afterwards, unless a waiting change concerns it.
 		for found, repaired := compared, compared; found == compared && repaired > 0; {
 			gvr := kind.GVR()
-			if err := keepUp(); err != nil {
+			if err := rest(); err != nil {
 				return differences, err
 			}
 			found, repaired, err = p.page(ctx, func(s *projection.Snapshot) ([]projection.WorkloadKey, error) {
@@ -81,28 +87,36 @@ func (p *Projector) check(ctx context.Context, keepUp func() error) (differences
 	return differences, nil
 }
 
-// page compares some rows.
+// page compares some rows. It looks at them first, which nobody waits for, and has a Round for those alone
+// that differ: there are none, as a rule.
 func (p *Projector) page(ctx context.Context, find func(*projection.Snapshot) ([]projection.WorkloadKey, error)) (found, repaired int, err error) {
-	err = untilFirst(ctx, p.DB.Round, func(s *projection.Snapshot) (*projection.Writes, error) {
-		found, repaired = 0, 0
+	var differ []projection.WorkloadKey
+	err = p.DB.View(ctx, func(s *projection.Snapshot) error {
 		keys, err := find(s)
 		if err != nil || len(keys) == 0 {
-			return &projection.Writes{}, err
+			return err
 		}
 		found = len(keys)
-		l, all, err := waiting(s)
+		w, err := compareRows(s, keys, func(projection.WorkloadKey, string, []string) {})
+		if err != nil {
+			return err
+		}
+		for i := range w.Workloads {
+			differ = append(differ, w.Workloads[i].WorkloadKey)
+		}
+		differ = append(differ, w.GoneWorkloads...)
+		return nil
+	})
+	if err != nil || len(differ) == 0 {
+		return found, 0, err
+	}
+	err = untilFirst(ctx, p.DB.Round, func(s *projection.Snapshot) (*projection.Writes, error) {
+		w, err := compareRows(s, differ, func(key projection.WorkloadKey, what string, fields []string) {
+			p.Log.Info("Row of the projection "+what, "workload", key, "fields", fields)
+		})
 		if err != nil {
 			return nil, err
 		}
-		rows, gone, err := l.evaluate(keys)
-		if err != nil {
-			return nil, err
-		}
-		stored, err := s.Workloads(keys)
-		if err != nil {
-			return nil, err
-		}
-		w := p.compare(stored, rows, gone, all.workloads)
 		repaired = len(w.Workloads) + len(w.GoneWorkloads)
 		return w, nil
 	})
@@ -111,6 +125,23 @@ func (p *Projector) page(ctx context.Context, find func(*projection.Snapshot) ([
 	}
 	p.Metrics.differences.Add(float64(repaired))
 	return found, repaired, nil
+}
+
+// compareRows computes some rows, and returns what is to be stored of those that differ. It tells of each.
+func compareRows(s *projection.Snapshot, keys []projection.WorkloadKey, tell func(key projection.WorkloadKey, what string, fields []string)) (*projection.Writes, error) {
+	l, all, err := waiting(s)
+	if err != nil {
+		return nil, err
+	}
+	rows, gone, err := l.evaluate(keys)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := s.Workloads(keys)
+	if err != nil {
+		return nil, err
+	}
+	return compare(stored, rows, gone, all.workloads, tell), nil
 }
 
 // waiting finds what the changes that wait concern.
@@ -146,7 +177,7 @@ func waiting(s *projection.Snapshot) (*loader, *concerns, error) {
 }
 
 // compare finds the rows that differ from what was computed.
-func (p *Projector) compare(stored, computed []projection.Workload, gone []projection.WorkloadKey, waiting map[projection.WorkloadKey]bool) *projection.Writes {
+func compare(stored, computed []projection.Workload, gone []projection.WorkloadKey, waiting map[projection.WorkloadKey]bool, tell func(projection.WorkloadKey, string, []string)) *projection.Writes {
 	w := &projection.Writes{}
 	rows := make(map[projection.WorkloadKey]*projection.Workload, len(stored))
 	for i := range stored {
@@ -159,9 +190,9 @@ func (p *Projector) compare(stored, computed []projection.Workload, gone []proje
 		}
 		row := rows[now.WorkloadKey]
 		if row == nil {
-			p.Log.Info("Row of the projection was missing, stored", "workload", now.WorkloadKey)
+			tell(now.WorkloadKey, "was missing, stored", nil)
 		} else if fields := differing(*row, *now); len(fields) > 0 {
-			p.Log.Info("Row of the projection differed, repaired", "workload", now.WorkloadKey, "fields", fields)
+			tell(now.WorkloadKey, "differed, repaired", fields)
 		} else {
 			continue
 		}
@@ -169,7 +200,7 @@ func (p *Projector) compare(stored, computed []projection.Workload, gone []proje
 	}
 	for _, key := range gone {
 		if !waiting[key] {
-			p.Log.Info("Row of the projection was left over, removed", "workload", key)
+			tell(key, "was left over, removed", nil)
 			w.GoneWorkloads = append(w.GoneWorkloads, key)
 		}
 	}
@@ -177,8 +208,8 @@ func (p *Projector) compare(stored, computed []projection.Workload, gone []proje
 }
 
 // checkMembers compares the rows of the members.
-func (p *Projector) checkMembers(ctx context.Context) (repaired int, err error) {
-	err = untilFirst(ctx, p.DB.Round, func(s *projection.Snapshot) (*projection.Writes, error) {
+func (p *Projector) checkMembers(ctx context.Context, _ func() error) (repaired int, err error) {
+	different := func(s *projection.Snapshot) (*projection.Writes, error) {
 		l, all, err := waiting(s)
 		if err != nil {
 			return nil, err
@@ -189,8 +220,23 @@ func (p *Projector) checkMembers(ctx context.Context) (repaired int, err error) 
 		}
 		keys = slices.DeleteFunc(keys, func(key projection.MemberKey) bool { return all.members[key] })
 		w := &projection.Writes{}
-		err = l.compareMembers(keys, w)
-		repaired = len(w.Members) + len(w.GoneMembers)
+		return w, l.compareMembers(keys, w)
+	}
+	err = p.DB.View(ctx, func(s *projection.Snapshot) error {
+		w, err := different(s)
+		if err == nil {
+			repaired = len(w.Members) + len(w.GoneMembers)
+		}
+		return err
+	})
+	if err != nil || repaired == 0 {
+		return 0, err
+	}
+	err = untilFirst(ctx, p.DB.Round, func(s *projection.Snapshot) (*projection.Writes, error) {
+		w, err := different(s)
+		if err == nil {
+			repaired = len(w.Members) + len(w.GoneMembers)
+		}
 		return w, err
 	})
 	if err != nil {

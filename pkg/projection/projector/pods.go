@@ -103,35 +103,31 @@ func podRowOf(collected *projection.CollectedPod, instance string) projection.Po
 
 // checkPods compares the versions of all rows of pods with those of the index, computes those that
 // differ again, and returns how many there were. Pods that a waiting change concerns are left out.
-func (p *Projector) checkPods(ctx context.Context) (repaired int, err error) {
+func (p *Projector) checkPods(ctx context.Context, rest func() error) (repaired int, err error) {
 	state, err := p.DB.PodState(ctx)
 	if err != nil || state != projection.Complete {
 		return 0, err
 	}
 	for more := true; more; {
+		if err := rest(); err != nil {
+			return repaired, err
+		}
+		// As for workloads, nobody waits for a look.
+		var differ []projection.IndexPodKey
+		err := p.DB.View(ctx, func(s *projection.Snapshot) (err error) {
+			differ, more, err = differentPods(s)
+			return err
+		})
+		if err != nil || len(differ) == 0 {
+			return repaired, err
+		}
 		n := 0
-		err := untilFirst(ctx, p.DB.RoundOfPods, func(s *projection.Snapshot) (*projection.PodWrites, error) {
-			changes, err := s.PendingPods(most + 1)
+		err = untilFirst(ctx, p.DB.RoundOfPods, func(s *projection.Snapshot) (*projection.PodWrites, error) {
+			keys, _, err := differentPods(s)
 			if err != nil {
 				return nil, err
 			}
-			if len(changes) > most {
-				return nil, ErrBusy
-			}
-			waiting, moved := map[projection.IndexPodKey]bool{}, map[string]bool{}
-			for i := range changes {
-				waiting[changes[i].IndexPodKey] = true
-				if changes[i].Name == "" {
-					moved[changes[i].Cluster] = true
-				}
-			}
-			keys, err := s.DifferentPods(batch + most)
-			if err != nil {
-				return nil, err
-			}
-			found := len(keys)
-			keys = slices.DeleteFunc(keys, func(key projection.IndexPodKey) bool { return waiting[key] || moved[key.Cluster] })
-			n, more = len(keys), found == batch+most && len(keys) > 0
+			n = len(keys)
 			w := &projection.PodWrites{}
 			w.Rows, w.Gone, err = podRows(s, keys)
 			return w, err
@@ -146,4 +142,28 @@ func (p *Projector) checkPods(ctx context.Context) (repaired int, err error) {
 		p.Metrics.differences.Add(float64(n))
 	}
 	return repaired, nil
+}
+
+// differentPods finds pods whose rows differ and that no waiting change concerns, and reports whether there
+// may be more.
+func differentPods(s *projection.Snapshot) (keys []projection.IndexPodKey, more bool, err error) {
+	changes, err := s.PendingPods(most + 1)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(changes) > most {
+		return nil, false, ErrBusy
+	}
+	waiting, moved := map[projection.IndexPodKey]bool{}, map[string]bool{}
+	for i := range changes {
+		waiting[changes[i].IndexPodKey] = true
+		if changes[i].Name == "" {
+			moved[changes[i].Cluster] = true
+		}
+	}
+	if keys, err = s.DifferentPods(batch + most); err != nil {
+		return nil, false, err
+	}
+	more = len(keys) == batch+most
+	return slices.DeleteFunc(keys, func(key projection.IndexPodKey) bool { return waiting[key] || moved[key.Cluster] }), more, nil
 }

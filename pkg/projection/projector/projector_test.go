@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -437,4 +438,28 @@ func (i *impatient) StepPods(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	return taken, err
+}
+
+// TestNobodyWaitsForAComparison: rows are compared while another projector stores some.
+func TestNobodyWaitsForAComparison(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		w.save(t, load(t, "frontend"))
+		w.drain(t)
+		other := open(t, index)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		err := w.DB.Round(t.Context(), func(*projection.Snapshot) (*projection.Writes, error) {
+			return &projection.Writes{}, w.DB.RoundOfPods(t.Context(), func(*projection.Snapshot) (*projection.PodWrites, error) {
+				differences, err := other.Check(ctx)
+				if differences != 0 {
+					t.Errorf("%d rows differ", differences)
+				}
+				return &projection.PodWrites{}, err
+			})
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }

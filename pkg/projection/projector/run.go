@@ -21,8 +21,8 @@ const (
 	DefaultCheckInterval = time.Minute
 	// checkPause is how many times as long as a comparison the pause after it is at least.
 	checkPause = 3
-	// checkRest is how many times as long as the comparison of a page the pause after it is: readers
-	// have the processor and the database then, and changes are dealt with.
+	// checkRest is how many times as long as the comparison of a page the pause after it is: readers and
+	// changes have the processor and the database then.
 	checkRest = 3
 )
 
@@ -39,26 +39,19 @@ func (p *Projector) Run(ctx context.Context) error {
 	if lacking != "" {
 		p.Log.Info("Pods of workloads are found slowly, because the projector may not make an index on Clusterpedia's table: have the table's owner run a statement", "statement", lacking)
 	}
-	both, ctx := errgroup.WithContext(ctx)
-	both.Go(func() error { return keepOn(ctx, p.CheckInterval, p.keepUp, p.inspect) })
-	both.Go(func() error { return keepOn(ctx, p.CheckInterval, p.keepUpPods, p.inspectPods) })
-	return both.Wait()
+	all, ctx := errgroup.WithContext(ctx)
+	all.Go(func() error { return keepOn(ctx, p.keepUp) })
+	all.Go(func() error { return keepOn(ctx, p.keepUpPods) })
+	all.Go(func() error { return p.inspectEvery(ctx, p.CheckInterval) })
+	return all.Wait()
 }
 
-// keepOn deals with changes until it fails or the context ends, with a pause while there are few, and
-// compares the rows from time to time.
-func keepOn(ctx context.Context, every time.Duration, keepUp func(context.Context) (taken int, err error), inspect func(context.Context) error) error {
-	wait, nextCheck := shortestPause, time.Now().Add(every)
-	for {
+// keepOn deals with changes until it fails or the context ends, with a pause while there are few.
+func keepOn(ctx context.Context, keepUp func(context.Context) (taken int, err error)) error {
+	for wait := shortestPause; ; {
 		taken, err := keepUp(ctx)
 		if err != nil {
 			return err
-		}
-		if begun := time.Now(); begun.After(nextCheck) {
-			if err := inspect(ctx); err != nil && !errors.Is(err, ErrBusy) {
-				return err
-			}
-			nextCheck = time.Now().Add(max(every, checkPause*time.Since(begun)))
 		}
 		if taken == batch {
 			continue // More may wait.
@@ -146,7 +139,23 @@ func (p *Projector) rebuildIfNeeded(ctx context.Context) error {
 	return p.DB.Rebuild(ctx)
 }
 
-// inspect makes triggers and tables that were removed again, and compares the rows of workloads and members.
+// inspectEvery inspects from time to time, beside the changes.
+func (p *Projector) inspectEvery(ctx context.Context, interval time.Duration) error {
+	for wait := interval; ; {
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+		begun := time.Now()
+		if err := p.inspect(ctx); errors.Is(err, ErrBusy) {
+			p.Log.V(1).Info("The projection is not compared now", "reason", err.Error())
+		} else if err != nil {
+			return err
+		}
+		wait = max(interval, checkPause*time.Since(begun))
+	}
+}
+
+// inspect makes triggers and tables that were removed again, and compares all rows.
 func (p *Projector) inspect(ctx context.Context) error {
 	if err := p.DB.Install(ctx); err != nil {
 		return err
@@ -157,34 +166,11 @@ func (p *Projector) inspect(ctx context.Context) error {
 	}
 	page := time.Now()
 	_, err = p.check(ctx, func() error {
-		err := p.keepUpFor(ctx, checkRest*time.Since(page))
+		err := pause(ctx, checkRest*time.Since(page))
 		page = time.Now()
 		return err
 	})
 	return err
-}
-
-// inspectPods compares the rows of pods.
-func (p *Projector) inspectPods(ctx context.Context) error {
-	_, err := p.checkPods(ctx)
-	return err
-}
-
-// keepUpFor keeps up for a time.
-func (p *Projector) keepUpFor(ctx context.Context, d time.Duration) error {
-	for until := time.Now().Add(d); ; {
-		taken, err := p.keepUp(ctx)
-		rest := time.Until(until)
-		if err != nil || rest <= 0 {
-			return err
-		}
-		if taken > 0 {
-			continue
-		}
-		if err := pause(ctx, min(rest, shortestPause)); err != nil {
-			return err
-		}
-	}
 }
 
 // pause waits; its error is that of the context.
