@@ -70,6 +70,7 @@ type ResolverRoot interface {
 	Query() QueryResolver
 	Resource() ResourceResolver
 	ResourceBinding() ResourceBindingResolver
+	ResourcePlacement() ResourcePlacementResolver
 	SetImagePayload() SetImagePayloadResolver
 	StatefulSet() StatefulSetResolver
 	Subscription() SubscriptionResolver
@@ -1255,22 +1256,26 @@ type ComplexityRoot struct {
 	}
 
 	Resource struct {
-		APIVersion      func(childComplexity int) int
-		Annotations     func(childComplexity int) int
-		ClusterName     func(childComplexity int) int
-		CreatedAt       func(childComplexity int) int
-		Freshness       func(childComplexity int) int
-		ID              func(childComplexity int) int
-		Instance        func(childComplexity int) int
-		Labels          func(childComplexity int) int
-		ManagedBy       func(childComplexity int) int
-		Manifest        func(childComplexity int) int
-		Name            func(childComplexity int) int
-		NamespaceOrNil  func(childComplexity int) int
-		ObjectKind      func(childComplexity int) int
-		ResourceVersion func(childComplexity int) int
-		UID             func(childComplexity int) int
-		Yaml            func(childComplexity int) int
+		APIVersion       func(childComplexity int) int
+		Annotations      func(childComplexity int) int
+		Binding          func(childComplexity int) int
+		ClusterName      func(childComplexity int) int
+		CreatedAt        func(childComplexity int) int
+		Freshness        func(childComplexity int) int
+		ID               func(childComplexity int) int
+		Instance         func(childComplexity int) int
+		Labels           func(childComplexity int) int
+		ManagedBy        func(childComplexity int) int
+		Manifest         func(childComplexity int) int
+		Name             func(childComplexity int) int
+		NamespaceOrNil   func(childComplexity int) int
+		ObjectKind       func(childComplexity int) int
+		OverridePolicies func(childComplexity int) int
+		Placements       func(childComplexity int) int
+		Policy           func(childComplexity int) int
+		ResourceVersion  func(childComplexity int) int
+		UID              func(childComplexity int) int
+		Yaml             func(childComplexity int) int
 	}
 
 	ResourceBinding struct {
@@ -1311,6 +1316,18 @@ type ComplexityRoot struct {
 	ResourceEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	ResourcePlacement struct {
+		Applied        func(childComplexity int) int
+		AppliedMessage func(childComplexity int) int
+		ClusterName    func(childComplexity int) int
+		Evicting       func(childComplexity int) int
+		Health         func(childComplexity int) int
+		MemberCluster  func(childComplexity int) int
+		Overrides      func(childComplexity int) int
+		Scheduled      func(childComplexity int) int
+		Status         func(childComplexity int) int
 	}
 
 	ResourceSelector struct {
@@ -6823,6 +6840,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Resource.Annotations(childComplexity), true
+	case "Resource.binding":
+		if e.ComplexityRoot.Resource.Binding == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Resource.Binding(childComplexity), true
 	case "Resource.clusterName":
 		if e.ComplexityRoot.Resource.ClusterName == nil {
 			break
@@ -6889,6 +6912,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Resource.ObjectKind(childComplexity), true
+	case "Resource.overridePolicies":
+		if e.ComplexityRoot.Resource.OverridePolicies == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Resource.OverridePolicies(childComplexity), true
+	case "Resource.placements":
+		if e.ComplexityRoot.Resource.Placements == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Resource.Placements(childComplexity), true
+	case "Resource.policy":
+		if e.ComplexityRoot.Resource.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Resource.Policy(childComplexity), true
 	case "Resource.resourceVersion":
 		if e.ComplexityRoot.Resource.ResourceVersion == nil {
 			break
@@ -7079,6 +7120,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ResourceEdge.Node(childComplexity), true
+
+	case "ResourcePlacement.applied":
+		if e.ComplexityRoot.ResourcePlacement.Applied == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourcePlacement.Applied(childComplexity), true
+	case "ResourcePlacement.message":
+		if e.ComplexityRoot.ResourcePlacement.AppliedMessage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourcePlacement.AppliedMessage(childComplexity), true
+	case "ResourcePlacement.clusterName":
+		if e.ComplexityRoot.ResourcePlacement.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourcePlacement.ClusterName(childComplexity), true
+	case "ResourcePlacement.evicting":
+		if e.ComplexityRoot.ResourcePlacement.Evicting == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourcePlacement.Evicting(childComplexity), true
+	case "ResourcePlacement.health":
+		if e.ComplexityRoot.ResourcePlacement.Health == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourcePlacement.Health(childComplexity), true
+	case "ResourcePlacement.memberCluster":
+		if e.ComplexityRoot.ResourcePlacement.MemberCluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourcePlacement.MemberCluster(childComplexity), true
+	case "ResourcePlacement.overrides":
+		if e.ComplexityRoot.ResourcePlacement.Overrides == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourcePlacement.Overrides(childComplexity), true
+	case "ResourcePlacement.scheduled":
+		if e.ComplexityRoot.ResourcePlacement.Scheduled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourcePlacement.Scheduled(childComplexity), true
+	case "ResourcePlacement.status":
+		if e.ComplexityRoot.ResourcePlacement.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourcePlacement.Status(childComplexity), true
 
 	case "ResourceSelector.apiVersion":
 		if e.ComplexityRoot.ResourceSelector.APIVersion == nil {
@@ -12742,6 +12838,11 @@ input ResourceFilter {
   nameContains: String
   "Kubernetes label selector."
   labelSelector: String
+  """
+  Only those that one of these objects made, by UID: the Jobs of a CronJob, the ReplicaSets of a
+  Deployment. It is the UID in the cluster that is listed, as in ` + "`" + `placements { object { uid } }` + "`" + `.
+  """
+  owner: [String!]
 }
 
 "What objects can be ordered by."
@@ -12797,6 +12898,17 @@ type Resource implements Node {
   put there, or made of it, and for objects of the instance itself.
   """
   managedBy: ManagedBy
+  """
+  The policy by which Karmada propagates it; null when no policy claims it, and for an object in a
+  member cluster. One that Karmada sends along with what depends on it has a ` + "`" + `binding` + "`" + ` without a policy.
+  """
+  policy: PropagationPolicyLike
+  "Karmada's record of where it goes; null when it is not propagated, and for an object in a member cluster."
+  binding: ResourceBinding
+  "Where it goes, by cluster; empty when it is not propagated."
+  placements: [ResourcePlacement!]!
+  "Override policies that were applied in at least one cluster."
+  overridePolicies: [OverridePolicyLike!]!
   "Group and version, for example ` + "`" + `apps/v1` + "`" + `."
   apiVersion: String!
   "The kind."
@@ -12821,6 +12933,31 @@ type Resource implements Node {
   yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
+}
+
+"""
+An object in one member cluster: one that it is sent to, or one that it is leaving (` + "`" + `scheduled` + "`" + ` is
+false then). The placements of a Workload say more.
+"""
+type ResourcePlacement {
+  "The cluster's name in the instance."
+  clusterName: String!
+  "The member cluster; null when it is no longer joined."
+  memberCluster: MemberCluster
+  "The scheduler wants it there."
+  scheduled: Boolean!
+  "It is being moved away from there, gracefully."
+  evicting: Boolean!
+  "The manifest was written to the cluster."
+  applied: Boolean!
+  "What went wrong on writing it; null when nothing did."
+  message: String
+  "Karmada's own judgement: ` + "`" + `Healthy` + "`" + `, ` + "`" + `Unhealthy` + "`" + ` or ` + "`" + `Unknown` + "`" + `, for kinds that it cannot judge too; null before the cluster has reported."
+  health: String
+  "The object's status in the cluster, as far as Karmada collects it."
+  status: JSON
+  "The overrides that were applied for this cluster, in order."
+  overrides: [AppliedOverride!]!
 }
 
 "The Work by which Karmada put an object into a member cluster, as the object's annotations name it."
@@ -13185,7 +13322,10 @@ type Subscription {
     after: String
   ): PolicyChange! @guard(by: VISIBLE)
 
-  "Objects of any kind that the instances serve, collected or not."
+  """
+  Objects of any kind that the instances serve, collected or not. ` + "`" + `binding` + "`" + `, ` + "`" + `placements` + "`" + ` and
+  ` + "`" + `overridePolicies` + "`" + ` are read with each event; that they change is none.
+  """
   resourceChanged(
     "API group; empty for the core group."
     group: String! = ""
@@ -16347,6 +16487,14 @@ func (ec *executionContext) childFields_Resource(ctx context.Context, field grap
 		return ec.fieldContext_Resource_clusterName(ctx, field)
 	case "managedBy":
 		return ec.fieldContext_Resource_managedBy(ctx, field)
+	case "policy":
+		return ec.fieldContext_Resource_policy(ctx, field)
+	case "binding":
+		return ec.fieldContext_Resource_binding(ctx, field)
+	case "placements":
+		return ec.fieldContext_Resource_placements(ctx, field)
+	case "overridePolicies":
+		return ec.fieldContext_Resource_overridePolicies(ctx, field)
 	case "apiVersion":
 		return ec.fieldContext_Resource_apiVersion(ctx, field)
 	case "kind":
@@ -16453,6 +16601,30 @@ func (ec *executionContext) childFields_ResourceEdge(ctx context.Context, field 
 		return ec.fieldContext_ResourceEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ResourceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ResourcePlacement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterName":
+		return ec.fieldContext_ResourcePlacement_clusterName(ctx, field)
+	case "memberCluster":
+		return ec.fieldContext_ResourcePlacement_memberCluster(ctx, field)
+	case "scheduled":
+		return ec.fieldContext_ResourcePlacement_scheduled(ctx, field)
+	case "evicting":
+		return ec.fieldContext_ResourcePlacement_evicting(ctx, field)
+	case "applied":
+		return ec.fieldContext_ResourcePlacement_applied(ctx, field)
+	case "message":
+		return ec.fieldContext_ResourcePlacement_message(ctx, field)
+	case "health":
+		return ec.fieldContext_ResourcePlacement_health(ctx, field)
+	case "status":
+		return ec.fieldContext_ResourcePlacement_status(ctx, field)
+	case "overrides":
+		return ec.fieldContext_ResourcePlacement_overrides(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResourcePlacement", field.Name)
 }
 
 func (ec *executionContext) childFields_ResourceSelector(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -9,15 +9,22 @@ import (
 	"context"
 
 	"github.com/kairship-io/kairship/graph/generated"
+	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
 
 func (r *instanceResolver) Resource(ctx context.Context, obj *instance.Instance, group string, version string, resource string, namespace *string, name string) (*resource.Resource, error) {
-	return r.Fleet.Resources.Get(ctx, obj.Name, kindOf(group, version, resource), namespace, name)
+	v, err := r.Fleet.Resources.Get(ctx, obj.Name, kindOf(group, version, resource), namespace, name)
+	if v != nil {
+		r.Fleet.Resources.PrefetchPlacements(ctx, selected(ctx).templateNeeds(), v)
+	}
+	return v, err
 }
 
 func (r *instanceResolver) Resources(ctx context.Context, obj *instance.Instance, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error) {
@@ -29,6 +36,9 @@ func (r *instanceResolver) Resources(ctx context.Context, obj *instance.Instance
 		return nil, err
 	}
 	c, err := r.Fleet.Resources.List(ctx, obj.Name, kindOf(group, version, resource), pageArgs(first, after), filter, orderBy, wantsCount(ctx), itemDetail(ctx))
+	if c != nil {
+		r.Fleet.Resources.PrefetchPlacements(ctx, selected(ctx).items().templateNeeds(), c.Nodes...)
+	}
 	if filter != nil {
 		argument := namespacesArgument
 		if namespace != nil {
@@ -47,6 +57,40 @@ func (r *resourceResolver) Instance(ctx context.Context, obj *resource.Resource)
 	return r.instanceOf(ctx, obj.Instance)
 }
 
+func (r *resourceResolver) Policy(ctx context.Context, obj *resource.Resource) (policy.PropagationPolicyLike, error) {
+	return r.Fleet.Resources.Policy(ctx, obj, detailOf(policyDetail).here(ctx))
+}
+
+func (r *resourceResolver) Binding(ctx context.Context, obj *resource.Resource) (*binding.Binding, error) {
+	return r.Fleet.Resources.Binding(ctx, obj)
+}
+
+func (r *resourceResolver) Placements(ctx context.Context, obj *resource.Resource) ([]resource.Placement, error) {
+	v, err := r.Fleet.Resources.Placements(ctx, obj)
+	return orElse(ctx, v, err, []resource.Placement{})
+}
+
+func (r *resourceResolver) OverridePolicies(ctx context.Context, obj *resource.Resource) ([]policy.OverridePolicyLike, error) {
+	v, err := r.Fleet.Resources.OverridePolicies(ctx, obj, detailOf(policyDetail).here(ctx))
+	return orElse(ctx, v, err, []policy.OverridePolicyLike{})
+}
+
+func (r *resourcePlacementResolver) MemberCluster(ctx context.Context, obj *resource.Placement) (*membercluster.MemberCluster, error) {
+	return r.Fleet.MemberClusters.Get(ctx, obj.InstanceName(), obj.ClusterName)
+}
+
+func (r *resourcePlacementResolver) Overrides(ctx context.Context, obj *resource.Placement) ([]workload.Override, error) {
+	v, err := r.Fleet.Resources.Overrides(ctx, obj)
+	return orElse(ctx, v, err, []workload.Override{})
+}
+
 func (r *Resolver) Resource() generated.ResourceResolver { return &resourceResolver{r} }
 
-type resourceResolver struct{ *Resolver }
+func (r *Resolver) ResourcePlacement() generated.ResourcePlacementResolver {
+	return &resourcePlacementResolver{r}
+}
+
+type (
+	resourceResolver          struct{ *Resolver }
+	resourcePlacementResolver struct{ *Resolver }
+)

@@ -249,6 +249,21 @@ func (s selection) needs() workload.Needs {
 	}
 }
 
+// templateNeeds is what objects of any kind will be asked for about where they go.
+func (s selection) templateNeeds() workload.TemplateNeeds {
+	placements := s.under("placements")
+	overrides := s.has("overridePolicies") || placements.has("overrides")
+	return workload.TemplateNeeds{
+		Policy:           s.has("policy"),
+		PolicyDetail:     detailOf(policyDetail).under(s, "policy"),
+		Binding:          s.has("binding", "placements", "overridePolicies"),
+		MemberClusters:   placements.has("memberCluster"),
+		Overrides:        overrides,
+		OverridePolicies: s.has("overridePolicies") || placements.under("overrides").has("policy"),
+		OverrideDetail:   min(detailOf(policyDetail).under(s, "overridePolicies"), detailOf(policyDetail).under(placements.under("overrides"), "policy")),
+	}
+}
+
 // events are the pages of events that are selected on a workload. What can't be
 // read here is left to the field, which says what is wrong with it.
 func (s selection) events() []event.Wanted {

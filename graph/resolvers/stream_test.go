@@ -95,7 +95,7 @@ func TestEveryFieldIsCompared(t *testing.T) {
 		{"PropagationPolicy", namesOf(policy.Fields()), []string{"instance", "workloads"}},
 		{"ClusterOverridePolicy", namesOf(policy.Fields()), []string{"instance"}},
 		// Subscriptions follow no objects in members.
-		{"Resource", namesOf(resource.Fields()), []string{"instance", "clusterName", "managedBy"}},
+		{"Resource", namesOf(resource.Fields()), []string{"instance", "clusterName", "managedBy", "binding", "placements", "overridePolicies"}},
 	} {
 		for _, f := range schema.Types[noun.typ].Fields {
 			if !slices.Contains(noun.carried, f.Name) && !slices.Contains(noun.read, f.Name) && !slices.Contains(fixedFields, f.Name) {

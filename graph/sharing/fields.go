@@ -153,7 +153,8 @@ var Alone = Fields{
 	"Instance":           "kubeconfig resource resources",
 	"InstanceKubeconfig": "yaml server certificateAuthority",
 	// Any kind, such as Secrets.
-	"Resource":              "instance clusterName managedBy apiVersion kind namespace name uid labels annotations createdAt resourceVersion freshness " + whole,
+	"Resource":              "instance clusterName managedBy policy binding placements overridePolicies apiVersion kind namespace name uid labels annotations createdAt resourceVersion freshness " + whole,
+	"ResourcePlacement":     "clusterName memberCluster scheduled evicting applied message health status overrides",
 	"ResourceConnection":    connection,
 	"ResourceEdge":          edge,
 	"_Service":              "sdl",

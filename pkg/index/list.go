@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -159,7 +160,16 @@ func (q *ListQuery) matches(o *Object) bool {
 		(len(q.Namespaces) == 0 || slices.Contains(q.Namespaces, o.Meta.Namespace)) &&
 		(len(q.Names) == 0 || slices.Contains(q.Names, o.Meta.Name)) &&
 		strings.Contains(o.Meta.Name, q.NameContains) &&
+		(len(q.Owners) == 0 || slices.Contains(q.Owners, ownerOf(&o.Meta))) &&
 		(q.Selector == nil || q.Selector.Matches(labels.Set(o.Meta.Labels)))
+}
+
+// ownerOf is the UID of an object's controller; empty when it has none.
+func ownerOf(meta *metav1.ObjectMeta) string {
+	if ref := metav1.GetControllerOfNoCopy(meta); ref != nil {
+		return string(ref.UID)
+	}
+	return ""
 }
 
 // orderParam lists the order's columns. Clusterpedia puts them into the query

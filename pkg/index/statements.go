@@ -76,6 +76,7 @@ const (
 	sqlNamespaces   sqlText = "namespace IN ?"
 	sqlNames        sqlText = "name IN ?"
 	sqlNameContains sqlText = "REPLACE(name, ?, '') <> name"
+	sqlOwners       sqlText = "owner_uid IN ?"
 	sqlType         sqlText = `("group" = ? AND version = ? AND resource = ?)`
 
 	sqlEquals    sqlText = " = ?"
@@ -190,6 +191,9 @@ func (d *dialect) filters(c *clause, q *ListQuery) {
 	}
 	if q.NameContains != "" {
 		c.and(sqlNameContains, q.NameContains)
+	}
+	if len(q.Owners) > 0 {
+		c.and(sqlOwners, q.Owners)
 	}
 	for _, f := range q.Fields {
 		text, args := d.field(f.Path)

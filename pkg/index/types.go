@@ -234,6 +234,8 @@ type ListQuery struct { //nolint:recvcheck // Most methods make a changed copy; 
 	Namespaces, Names []string
 	// NameContains: only objects whose name holds this text.
 	NameContains string
+	// Owners: only objects whose controller has one of these UIDs, where not empty.
+	Owners []string
 	// Selector: only objects whose labels match.
 	Selector labels.Selector
 	// Fields: only objects that have all of these.

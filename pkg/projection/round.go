@@ -42,7 +42,7 @@ type chain struct {
 	column string
 }
 
-// View reads a snapshot. Nobody waits for it.
+// View reads a snapshot. No Round waits for it.
 func (db *DB) View(ctx context.Context, read func(*Snapshot) error) error {
 	if !db.postgres {
 		return db.onConn(ctx, "BEGIN", func(s session) error { return read(&Snapshot{db: db, session: s, ctx: ctx}) })

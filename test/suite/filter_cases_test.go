@@ -342,5 +342,15 @@ func (w *world) resourceCases() []filterCase {
 		filterCase{argument: "cluster", value: nil, match: everything, why: "those of the instance itself"},
 		filterCase{argument: "cluster", value: "m1", match: nothing, refused: "resource", why: "no ConfigMaps are collected of members"},
 	)
-	return configMaps(cases)
+	return configMaps(append(cases, ownerCases()...))
+}
+
+// ownerCases are those of lists of objects that nothing made; TestOwnerFindsWhatAnObjectMade has the others.
+func ownerCases() []filterCase {
+	return []filterCase{
+		{argument: "filter.owner", value: nil, match: everything, why: "null is no filter"},
+		{argument: "filter.owner", value: []string{}, match: nothing, why: "no owner at all"},
+		{argument: "filter.owner", value: []string{""}, match: nothing, why: "to have no owner is not to have an empty one"},
+		{argument: "filter.owner", value: []string{"none-such"}, match: nothing, why: "no such owner"},
+	}
 }

@@ -40,6 +40,7 @@ func (w *world) memberResourceCases(list schema.List) []filterCase {
 		filterCase{argument: "resource", value: "deployments", match: everything, why: "the plural name of the kind"},
 		filterCase{argument: "resource", value: "scales", match: nothing, refused: "resource", why: "a kind that is not collected"},
 	)
+	cases = append(cases, ownerCases()...)
 	for n := range cases {
 		more := kindIn(list)
 		maps.Copy(more, cases[n].more)

@@ -74,6 +74,23 @@ func (b *Binding) Clusters() []TargetCluster {
 	return out
 }
 
+// ClustersOf are all clusters that a binding names, by name: those that are chosen, those that are left,
+// and those that have reported.
+func ClustersOf(b *workv1alpha2.ResourceBinding) []string {
+	var all []string
+	for i := range b.Spec.Clusters {
+		all = append(all, b.Spec.Clusters[i].Name)
+	}
+	for i := range b.Spec.GracefulEvictionTasks {
+		all = append(all, b.Spec.GracefulEvictionTasks[i].FromCluster)
+	}
+	for i := range b.Status.AggregatedStatus {
+		all = append(all, b.Status.AggregatedStatus[i].ClusterName)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // Replicas to be divided or duplicated.
 func (b *Binding) Replicas() *int { return object.Optional(int(b.binding.Spec.Replicas)) }
 

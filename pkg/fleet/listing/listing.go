@@ -24,6 +24,9 @@ type Filter struct {
 	Name          []string
 	NameContains  *string
 	LabelSelector *string
+	// Owner are UIDs, of which an object's controller has one; nil for any. Cursors of lists without it
+	// are those of a release that did not know it.
+	Owner []string `json:",omitempty"`
 }
 
 // parse checks the values of a filter and reads its selector with read; nil selects everything. It
@@ -114,6 +117,7 @@ func (l *Lister) Parse(r Request) (index.ListQuery, *Result, error) {
 		Clusters:   virtualClusters(r.Instances),
 		Namespaces: r.Filter.Namespaces,
 		Names:      r.Filter.Name,
+		Owners:     r.Filter.Owner,
 		Fields:     r.Fields,
 		Projected:  r.Projected,
 		Order:      r.Order,
@@ -290,7 +294,7 @@ func (r Request) nothing() bool {
 		p.Pods != nil && (excludes(p.Pods.Clusters) || excludes(p.Pods.Phases) || excludes(p.Pods.Nodes))) {
 		return true
 	}
-	return len(r.Instances) == 0 || len(r.Types) == 0 || excludes(r.Members) || excludes(r.Filter.Name) || excludes(r.Filter.Namespaces)
+	return len(r.Instances) == 0 || len(r.Types) == 0 || excludes(r.Members) || excludes(r.Filter.Name) || excludes(r.Filter.Namespaces) || excludes(r.Filter.Owner)
 }
 
 func virtualClusters(instances []string) []string {

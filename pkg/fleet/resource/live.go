@@ -4,6 +4,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
 
 // Change is an event of a subscription to objects of any kind.
@@ -24,6 +25,7 @@ func Fields() []changes.Field[*Resource] {
 		// One that was deleted and made again between two looks is another one.
 		changes.Field[*Resource]{Name: "uid", Of: func(r *Resource) any { return r.UID() }},
 		changes.Field[*Resource]{Name: "createdAt", Of: func(r *Resource) any { return r.CreatedAt() }},
+		changes.Field[*Resource]{Name: "policy", Of: func(r *Resource) any { return workload.PolicyRefOf(&r.Indexed.Meta) }},
 	)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
@@ -34,6 +35,7 @@ type Filter struct {
 	Name          []string
 	NameContains  *string
 	LabelSelector *string
+	Owner         []string
 }
 
 // Kind names a kind as its API path does.
@@ -85,14 +87,15 @@ type Uncollected interface {
 
 // Service reads objects of any kind.
 type Service struct {
-	lister  *listing.Lister
-	live    Uncollected
-	members Members
+	lister    *listing.Lister
+	live      Uncollected
+	members   Members
+	templates workload.Templates
 }
 
 // NewService makes a Service.
 func NewService(lister *listing.Lister, live Uncollected, members Members) *Service {
-	return &Service{lister: lister, live: live, members: members}
+	return &Service{lister: lister, live: live, members: members, templates: workload.NewTemplates(lister.Reader)}
 }
 
 // Get returns one object; nil when there is none of that name.
@@ -183,7 +186,7 @@ func request(instances []string, of Kind, args page.Args, f *Filter, order *obje
 		Types:     []index.Type{{Group: of.Group, Version: of.Version, Resource: of.Resource}},
 		Instances: instances,
 		Args:      args,
-		Filter:    listing.Filter{Namespaces: f.Namespaces, Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
+		Filter:    listing.Filter{Namespaces: f.Namespaces, Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector, Owner: f.Owner},
 		Order:     order.Index(index.Order{Field: index.OrderByNamespace}),
 		WithCount: count,
 		Detail:    detail,

@@ -10,6 +10,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -52,7 +53,7 @@ func TestKindsThatCanBe(t *testing.T) {
 
 // A kind that can't be is refused before the index is asked.
 func TestWhatCannotBeIsNotAskedFor(t *testing.T) {
-	s := NewService(nil, nil, Members{}) // Would panic if it were asked.
+	s := NewService(&listing.Lister{}, nil, Members{}) // Would panic if it were asked.
 	if _, err := s.List(t.Context(), "alpha", Kind{Version: "v1"}, page.Args{}, nil, nil, false, index.Whole); !apierror.Is(err, apierror.CodeInvalid) {
 		t.Errorf("list: got %v", err)
 	}

@@ -54,73 +54,37 @@ func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
 
 // optional reads so much of an object that may be missing; nil when it is.
 func (s *Service) optional(ctx context.Context, key index.Key, detail index.Detail) (*index.Object, error) {
-	o, err := s.lister.Reader.Get(ctx, key, detail)
-	if apierror.Is(err, apierror.CodeNotFound) {
-		return nil, nil //nolint:nilnil // That is what optional means.
-	}
-	return o, err
+	return optional(ctx, s.lister.Reader, key, detail)
 }
 
 // Policy returns so much of the policy that claimed the workload; nil when none did.
 func (s *Service) Policy(ctx context.Context, w *Workload, detail index.Detail) (policy.PropagationPolicyLike, error) {
-	ref := PolicyRefOf(&w.Indexed.Meta)
-	if ref == nil {
-		return nil, nil //nolint:nilnil // A workload without policy has null there.
-	}
-	o, err := s.optional(ctx, policyKey(w.Indexed.Cluster, ref), detail)
-	if err != nil || o == nil {
-		return nil, apierror.In(err, w.Instance)
-	}
-	return policy.NewPropagation(w.Instance, o, w.Fresh)
+	return s.templates.Policy(ctx, &w.Object, detail)
 }
 
-// Binding returns Karmada's record of where the workload goes; nil when there is none.
+// Binding returns Karmada's record of where the workload goes: the one that its state was computed
+// from, where it is watched. Nil when there is none.
 func (s *Service) Binding(ctx context.Context, w *Workload) (*binding.Binding, error) {
-	o, err := s.bindingOf(ctx, w)
-	if err != nil || o == nil {
-		return nil, apierror.In(err, w.Instance)
+	if w.observed == nil {
+		return s.templates.Binding(ctx, &w.Object)
 	}
-	return binding.New(w.Instance, o, w.Fresh)
-}
-
-// bindingOf is the binding of a workload: the one that its state was computed from,
-// where it is watched. Nil when there is none.
-func (s *Service) bindingOf(ctx context.Context, w *Workload) (*index.Object, error) {
-	if w.observed != nil {
-		return w.observed.Binding, nil
+	if w.observed.Binding == nil {
+		return nil, nil //nolint:nilnil // It is not propagated.
 	}
-	return s.optional(ctx, bindingKey(w.Indexed), index.Whole)
+	return binding.New(w.Instance, w.observed.Binding, w.Fresh)
 }
 
 // OverridePolicies returns so much of the override policies that were applied in at least one cluster.
 func (s *Service) OverridePolicies(ctx context.Context, w *Workload, detail index.Detail) ([]policy.OverridePolicyLike, error) {
-	placements, err := s.Placements(ctx, w)
+	status, err := s.Status(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	found := []policy.OverridePolicyLike{}
-	seen := map[index.Key]struct{}{}
-	for i := range placements {
-		overrides, err := s.Overrides(ctx, &placements[i])
-		if err != nil {
-			return nil, err
-		}
-		for j := range overrides {
-			o := &overrides[j]
-			if _, dup := seen[o.key]; dup {
-				continue
-			}
-			seen[o.key] = struct{}{}
-			like, err := s.OverridePolicy(ctx, o, detail)
-			if err != nil {
-				return nil, err
-			}
-			if like != nil {
-				found = append(found, like)
-			}
-		}
+	clusters := make([]string, len(status.Placements))
+	for i := range status.Placements {
+		clusters[i] = status.Placements[i].Cluster
 	}
-	return found, nil
+	return s.templates.OverridePolicies(ctx, &w.Object, clusters, detail)
 }
 
 // Placement is a workload in one member cluster.
@@ -145,50 +109,14 @@ func (s *Service) Placements(ctx context.Context, w *Workload) ([]Placement, err
 	return out, nil
 }
 
-// Override is an override policy at work on one workload in one cluster.
-type Override struct {
-	AppliedOverride
-	placement *Placement
-	key       index.Key
-}
-
-// PolicyNamespace is the namespace of the policy; nil for a ClusterOverridePolicy.
-func (o *Override) PolicyNamespace() *string {
-	if o.ClusterScoped {
-		return nil
-	}
-	return &o.key.Namespace
-}
-
 // Overrides returns what was overridden for a placement.
 func (s *Service) Overrides(ctx context.Context, p *Placement) ([]Override, error) {
-	w := p.workload
-	work, err := s.lister.Reader.Get(ctx, workKey(w.Indexed, p.Cluster), index.Metadata)
-	switch {
-	case apierror.Is(err, apierror.CodeNotFound):
-		return []Override{}, nil
-	case err != nil:
-		return nil, apierror.In(err, w.Instance)
-	}
-	applied, err := appliedOverrides(work.Meta.Annotations)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Override, len(applied))
-	for i, a := range applied {
-		out[i] = Override{AppliedOverride: a, placement: p, key: overrideKey(w.Indexed.Cluster, w.Namespace(), a)}
-	}
-	return out, nil
+	return s.templates.Overrides(ctx, &p.workload.Object, p.Cluster)
 }
 
 // OverridePolicy returns so much of the policy of an override; nil when it was deleted since.
 func (s *Service) OverridePolicy(ctx context.Context, o *Override, detail index.Detail) (policy.OverridePolicyLike, error) {
-	w := o.placement.workload
-	found, err := s.optional(ctx, o.key, detail)
-	if err != nil || found == nil {
-		return nil, apierror.In(err, w.Instance)
-	}
-	return policy.NewOverride(w.Instance, found, w.Fresh)
+	return s.templates.OverridePolicy(ctx, o, detail)
 }
 
 // Object returns so much of the object that runs in the placement's cluster; nil

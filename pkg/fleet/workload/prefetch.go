@@ -199,7 +199,11 @@ func policyKey(virtualCluster string, ref *PolicyRef) index.Key {
 }
 
 func bindingKey(row *index.Object) index.Key {
-	return index.Key{Cluster: row.Cluster, Type: index.ResourceBindings, Namespace: row.Meta.Namespace, Name: BindingName(row.Kind, row.Meta.Name)}
+	t := index.ResourceBindings
+	if row.Meta.Namespace == "" {
+		t = index.ClusterResourceBindings
+	}
+	return index.Key{Cluster: row.Cluster, Type: t, Namespace: row.Meta.Namespace, Name: BindingName(row.Kind, row.Meta.Name)}
 }
 
 // memberObjectKey is the key of the workload's object in a member. The member's

@@ -21,6 +21,7 @@ import (
 // Service reads workloads and everything that hangs on them.
 type Service struct {
 	lister      *listing.Lister
+	templates   Templates
 	evidence    index.Reader
 	instances   *instance.Service
 	clusters    *cluster.Service
@@ -31,7 +32,7 @@ type Service struct {
 // NewService makes a Service. What it shows it reads with the lister, as far as the user may
 // see it; the evidence is for states alone.
 func NewService(lister *listing.Lister, evidence index.Reader, instances *instance.Service, clusters *cluster.Service, memberCache *membercluster.Cache) *Service {
-	return &Service{lister: lister, evidence: evidence, instances: instances, clusters: clusters, memberCache: memberCache, events: event.NewService(lister)}
+	return &Service{lister: lister, templates: NewTemplates(lister.Reader), evidence: evidence, instances: instances, clusters: clusters, memberCache: memberCache, events: event.NewService(lister)}
 }
 
 // Get returns one workload; nil when there is none of that kind and name.

@@ -87,7 +87,7 @@ func (p *Projector) checkMissing(ctx context.Context, rest func() error) (differ
 	return differences, nil
 }
 
-// page compares some rows. It looks at them first, which nobody waits for, and has a Round for those alone
+// page compares some rows. It looks at them first, for which no change waits, and has a Round for those alone
 // that differ: there are none, as a rule.
 func (p *Projector) page(ctx context.Context, find func(*projection.Snapshot) ([]projection.WorkloadKey, error)) (found, repaired int, err error) {
 	var differ []projection.WorkloadKey
@@ -127,7 +127,7 @@ func (p *Projector) page(ctx context.Context, find func(*projection.Snapshot) ([
 	return found, repaired, nil
 }
 
-// compareRows computes some rows, and returns what is to be stored of those that differ. It tells of each.
+// compareRows computes some rows, and returns what is to be stored of those that differ. It calls tell for each.
 func compareRows(s *projection.Snapshot, keys []projection.WorkloadKey, tell func(key projection.WorkloadKey, what string, fields []string)) (*projection.Writes, error) {
 	l, all, err := waiting(s)
 	if err != nil {

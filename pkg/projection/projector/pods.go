@@ -112,7 +112,7 @@ func (p *Projector) checkPods(ctx context.Context, rest func() error) (repaired 
 		if err := rest(); err != nil {
 			return repaired, err
 		}
-		// As for workloads, nobody waits for a look.
+		// As for workloads, no change waits for a look.
 		var differ []projection.IndexPodKey
 		err := p.DB.View(ctx, func(s *projection.Snapshot) (err error) {
 			differ, more, err = differentPods(s)
