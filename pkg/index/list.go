@@ -160,16 +160,14 @@ func (q *ListQuery) matches(o *Object) bool {
 		(len(q.Namespaces) == 0 || slices.Contains(q.Namespaces, o.Meta.Namespace)) &&
 		(len(q.Names) == 0 || slices.Contains(q.Names, o.Meta.Name)) &&
 		strings.Contains(o.Meta.Name, q.NameContains) &&
-		(len(q.Owners) == 0 || slices.Contains(q.Owners, ownerOf(&o.Meta))) &&
+		(len(q.Owners) == 0 || ownedBySome(&o.Meta, q.Owners)) &&
 		(q.Selector == nil || q.Selector.Matches(labels.Set(o.Meta.Labels)))
 }
 
-// ownerOf is the UID of an object's controller; empty when it has none.
-func ownerOf(meta *metav1.ObjectMeta) string {
-	if ref := metav1.GetControllerOfNoCopy(meta); ref != nil {
-		return string(ref.UID)
-	}
-	return ""
+// ownedBySome reports whether the controller of an object has one of some UIDs.
+func ownedBySome(meta *metav1.ObjectMeta, uids []string) bool {
+	ref := metav1.GetControllerOfNoCopy(meta)
+	return ref != nil && slices.Contains(uids, string(ref.UID))
 }
 
 // orderParam lists the order's columns. Clusterpedia puts them into the query

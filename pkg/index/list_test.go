@@ -29,6 +29,7 @@ func TestFilters(t *testing.T) {
 	plain.Body = map[string]any{"spec": map[string]any{"reason": "Back off"}}
 	twin := labelled(row(index.Deployments, "k-beta", "shop", "web"), map[string]string{"app": "web"})
 	other := row(index.Jobs, "k-alpha", "shop", "web")
+	plain.Owner = "uid-of-owner"
 	x := indextest.New(t, web, api, plain, twin, other)
 	parse := func(text string) labels.Selector {
 		s, err := index.ParseSelector(text)
@@ -53,6 +54,8 @@ func TestFilters(t *testing.T) {
 		{name: "end of a part of a name", query: index.ListQuery{NameContains: "plain-"}, want: []indextest.Row{plain}, why: "a dash may end it"},
 		{name: "name contains a pattern", query: index.ListQuery{NameContains: "w_b"}, why: "an underscore is an underscore"},
 		{name: "name contains syntax", query: index.ListQuery{NameContains: "web,app=web"}, why: "a comma is a comma"},
+		{name: "owner", query: index.ListQuery{Owners: []string{"uid-of-owner", "none"}}, want: []indextest.Row{plain}, why: "any of them"},
+		{name: "no owner", query: index.ListQuery{Owners: []string{""}}, why: "to have none is not to have an empty one"},
 		{name: "name with a comma", query: index.ListQuery{Names: []string{"web,api"}}, why: "a comma is a comma"},
 		{name: "label of the index", query: index.ListQuery{Selector: parse("search.clusterpedia.io/names=web")}, why: "a label is a label"},
 		{name: "annotation with spaces", query: index.ListQuery{Fields: []index.FieldEquals{{Path: []string{"metadata", "annotations", "note"}, Value: "for you, in (short)"}}}, want: []indextest.Row{api}, why: "a value is a value"},

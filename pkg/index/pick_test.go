@@ -54,6 +54,7 @@ func TestPick(t *testing.T) {
 		{query(func(q *index.ListQuery) { q.Order.Field = index.OrderByCreation }), "b/y a/y b/x", 4, true, "by age"},
 		{query(func(q *index.ListQuery) { q.Selector = selector }), "a/x a/y b/x", 3, false, "by labels"},
 		{query(func(q *index.ListQuery) { q.NameContains = "x" }), "a/x b/x", 2, false, "by part of the name"},
+		{query(func(q *index.ListQuery) { q.Owners = []string{"", "none"} }), "", 0, false, "by owner"},
 		{query(func(q *index.ListQuery) { q.Names, q.Namespaces = []string{"x"}, []string{"b"} }), "b/x", 1, false, "by name and namespace"},
 		{query(func(q *index.ListQuery) {
 			q.Clusters, q.Scopes = nil, []index.Scope{{Cluster: "k-alpha", Namespaces: []string{"a"}}}

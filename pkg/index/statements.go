@@ -76,7 +76,7 @@ const (
 	sqlNamespaces   sqlText = "namespace IN ?"
 	sqlNames        sqlText = "name IN ?"
 	sqlNameContains sqlText = "REPLACE(name, ?, '') <> name"
-	sqlOwners       sqlText = "owner_uid IN ?"
+	sqlOwners       sqlText = "owner_uid IN ? AND owner_uid <> ''"
 	sqlType         sqlText = `("group" = ? AND version = ? AND resource = ?)`
 
 	sqlEquals    sqlText = " = ?"

@@ -98,6 +98,7 @@ func TestFilterStatements(t *testing.T) {
 		{"no cluster", ListQuery{}, golden{"cluster IN ?", []any{[]string(nil)}}, "no clusters are never all clusters"},
 		{"namespaces", ListQuery{Clusters: alpha, Namespaces: []string{"shop", "ops"}}, golden{"cluster IN ? AND namespace IN ?", []any{alpha, []string{"shop", "ops"}}}, "a list is one parameter"},
 		{"names", ListQuery{Clusters: alpha, Names: []string{"a"}}, golden{"cluster IN ? AND name IN ?", []any{alpha, []string{"a"}}}, "names are exact"},
+		{"owners", ListQuery{Clusters: alpha, Owners: []string{"u"}}, golden{"cluster IN ? AND owner_uid IN ? AND owner_uid <> ''", []any{alpha, []string{"u"}}}, "objects without an owner have an empty one"},
 		{
 			"name contains", ListQuery{Clusters: alpha, NameContains: "100%_"},
 			golden{"cluster IN ? AND REPLACE(name, ?, '') <> name", []any{alpha, "100%_"}}, "LIKE would take % and _ for wildcards",
