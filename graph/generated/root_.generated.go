@@ -12952,7 +12952,7 @@ type ResourcePlacement {
   applied: Boolean!
   "What went wrong on writing it; null when nothing did."
   message: String
-  "Karmada's own judgement: ` + "`" + `Healthy` + "`" + `, ` + "`" + `Unhealthy` + "`" + ` or ` + "`" + `Unknown` + "`" + `, for kinds that it cannot judge too; null before the cluster has reported."
+  "Karmada's own judgement: ` + "`" + `Healthy` + "`" + `, ` + "`" + `Unhealthy` + "`" + ` or ` + "`" + `Unknown` + "`" + `; null when there is none."
   health: String
   "The object's status in the cluster, as far as Karmada collects it."
   status: JSON

@@ -162,6 +162,13 @@ func (p *prefetch) overrides(all []placed, works map[index.Key]*index.Object) {
 	for _, one := range all {
 		namespaces[one.row.Cluster+"/"+workName(one.row)] = one.row.Meta.Namespace
 	}
+	keys := overrideKeys(works, func(work index.Key) string { return namespaces[work.Cluster+"/"+work.Name] })
+	p.read(keys, p.needs.OverrideDetail, nil)
+}
+
+// overrideKeys are the override policies that some Works name, given the namespaces of what these carry. What
+// is wrong with a Work its field says.
+func overrideKeys(works map[index.Key]*index.Object, namespaceOf func(work index.Key) string) []index.Key {
 	var keys []index.Key
 	for key, work := range works {
 		if key.Type != index.Works {
@@ -172,10 +179,10 @@ func (p *prefetch) overrides(all []placed, works map[index.Key]*index.Object) {
 			continue
 		}
 		for _, a := range applied {
-			keys = append(keys, overrideKey(key.Cluster, namespaces[key.Cluster+"/"+key.Name], a))
+			keys = append(keys, overrideKey(key.Cluster, namespaceOf(key), a))
 		}
 	}
-	p.read(keys, p.needs.OverrideDetail, nil)
+	return keys
 }
 
 // joined finds out, when it is asked first, which of the inventory's clusters are joined to

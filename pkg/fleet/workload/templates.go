@@ -5,8 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -94,9 +92,10 @@ func (t Templates) prefetchPlaces(ctx context.Context, templates, bindings map[i
 	var members, works []index.Key
 	workOf := map[index.Key]*index.Object{}
 	for key, o := range bindings {
-		row, b := templates[key], decodedBinding(o)
-		if row == nil || b == nil {
-			continue
+		row := templates[key]
+		b, err := decodeBinding(o)
+		if err != nil || row == nil {
+			continue // Its field says what is wrong with it.
 		}
 		for _, cluster := range binding.ClustersOf(b) {
 			members = append(members, index.Key{Cluster: row.Cluster, Type: index.MemberClusters, Name: cluster})
@@ -111,30 +110,14 @@ func (t Templates) prefetchPlaces(ctx context.Context, templates, bindings map[i
 		return
 	}
 	t.reader.Prefetch(ctx, works, index.Metadata, func(found map[index.Key]*index.Object) {
-		var policies []index.Key
-		for key, work := range found {
-			row := workOf[key]
-			if row == nil || !needs.OverridePolicies {
-				continue
-			}
-			applied, _ := appliedOverrides(work.Meta.Annotations) // The field says what is wrong with it.
-			for _, a := range applied {
-				policies = append(policies, overrideKey(row.Cluster, row.Meta.Namespace, a))
-			}
+		if !needs.OverridePolicies {
+			return
 		}
+		policies := overrideKeys(found, func(work index.Key) string { return workOf[work].Meta.Namespace })
 		if len(policies) > 0 {
 			t.reader.Prefetch(ctx, policies, needs.OverrideDetail, nil)
 		}
 	})
-}
-
-// decodedBinding is a binding that was read; nil where it cannot be, which its field says.
-func decodedBinding(o *index.Object) *workv1alpha2.ResourceBinding {
-	b, err := index.Decode[workv1alpha2.ResourceBinding](o)
-	if err != nil {
-		return nil
-	}
-	return b
 }
 
 // Override is an override policy at work on one template in one cluster.

@@ -220,25 +220,17 @@ func (p *Projector) checkMembers(ctx context.Context, _ func() error) (repaired 
 		}
 		keys = slices.DeleteFunc(keys, func(key projection.MemberKey) bool { return all.members[key] })
 		w := &projection.Writes{}
-		return w, l.compareMembers(keys, w)
+		err = l.compareMembers(keys, w)
+		repaired = len(w.Members) + len(w.GoneMembers)
+		return w, err
 	}
 	err = p.DB.View(ctx, func(s *projection.Snapshot) error {
-		w, err := different(s)
-		if err == nil {
-			repaired = len(w.Members) + len(w.GoneMembers)
-		}
+		_, err := different(s)
 		return err
 	})
-	if err != nil || repaired == 0 {
-		return 0, err
+	if err == nil && repaired > 0 {
+		err = untilFirst(ctx, p.DB.Round, different)
 	}
-	err = untilFirst(ctx, p.DB.Round, func(s *projection.Snapshot) (*projection.Writes, error) {
-		w, err := different(s)
-		if err == nil {
-			repaired = len(w.Members) + len(w.GoneMembers)
-		}
-		return w, err
-	})
 	if err != nil {
 		return 0, err
 	}
