@@ -24,6 +24,7 @@ import (
 	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/test/internal/gql"
 )
 
 const (
@@ -271,4 +272,28 @@ func (w *watcher) kubectl(args ...string) string {
 		w.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return string(out)
+}
+
+// freshness is that of a list.
+type freshness struct {
+	Stale   bool
+	Message string
+}
+
+// members are the names of an instance's member clusters, as the API lists them.
+func (w *watcher) members(ctx context.Context, instance string) ([]string, freshness, error) {
+	w.Helper()
+	got, _, err := gql.Query[struct {
+		Instance struct {
+			MemberClusters struct {
+				Nodes     []struct{ Name string }
+				Freshness freshness
+			}
+		}
+	}](ctx, gql.New(w.fleet.KairshipURL, w.fleet.Token(w.T, "admin")), `query($name: String!) { instance(name: $name) { memberClusters { nodes { name } freshness { stale message } } } }`, map[string]any{"name": instance})
+	names := []string{}
+	for _, node := range got.Instance.MemberClusters.Nodes {
+		names = append(names, node.Name)
+	}
+	return names, got.Instance.MemberClusters.Freshness, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -183,9 +184,31 @@ func TestAPartOfKarmadaFails(t *testing.T) {
 				!meta.IsStatusConditionTrue(stored.Status.Conditions, v1alpha1.ConditionReachable) {
 				t.Errorf("the apiserver is blamed: %s", said(stored.Status.Conditions))
 			}
+			aggregated := c.reason == v1alpha1.ReasonAggregationFailed
+			if aggregated {
+				// Clusterpedia removes what it has of the members.
+				inner.says(name, v1alpha1.ConditionIndexed, "False/"+v1alpha1.ReasonCollectionFailed, wholeLook, "does not collect the member clusters")
+				poll.Until(t, turned, "the list of members says that it is not complete", func(ctx context.Context) error {
+					members, freshness, err := inner.members(ctx, name)
+					if err == nil && (len(members) > 0 || !freshness.Stale || !strings.Contains(freshness.Message, "member clusters are not collected")) {
+						err = fmt.Errorf("it has %v and says %+v", members, freshness)
+					}
+					return err
+				})
+			}
 			begun := time.Now()
 			w.fleet.Heal(t)
 			inner.becomes(name, v1alpha1.InstanceStateRunning, turned, begun)
+			if aggregated {
+				inner.says(name, v1alpha1.ConditionIndexed, "True/Collecting", wholeLook)
+				poll.Until(t, wholeLook, "the members are listed again", func(ctx context.Context) error {
+					members, freshness, err := inner.members(ctx, name)
+					if err == nil && (!slices.Equal(members, []string{"m3"}) || freshness.Stale) {
+						err = fmt.Errorf("it has %v and says %+v", members, freshness)
+					}
+					return err
+				})
+			}
 		})
 	}
 

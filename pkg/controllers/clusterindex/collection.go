@@ -11,6 +11,7 @@ import (
 
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	fleetcollection "github.com/kairship-io/kairship/pkg/fleet/collection"
 )
 
 // collection says in condition Indexed how Clusterpedia gets on. Its conditions
@@ -41,6 +42,10 @@ func collection(pedia *pediav1alpha2.PediaCluster) metav1.Condition {
 	case len(failed) > 0:
 		return v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed,
 			fmt.Sprintf("Clusterpedia cannot collect %s: %s", some(failed), brief(message)))
+	case fleetcollection.MembersMissing(pedia):
+		return v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed,
+			"Clusterpedia does not collect the member clusters, because the instance did not serve them when it looked. "+
+				"It is asked to look again. If this lasts, see whether the instance's karmada-aggregated-apiserver is up.")
 	}
 	summary := fmt.Sprintf("Clusterpedia collects %d kinds of resources.", len(collected))
 	if absent := missing(pedia.Spec.SyncResources, collected); len(absent) > 0 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +12,7 @@ import (
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 )
 
 func TestCollection(t *testing.T) {
@@ -93,6 +95,22 @@ func TestCollection(t *testing.T) {
 		if !strings.Contains(got.Message, c.says) {
 			t.Errorf("%s: the message does not say %q: %s", c.reason, c.says, got.Message)
 		}
+	}
+}
+
+// TestAnInstanceIsNotCollectedWithoutItsMembers although nothing fails.
+func TestAnInstanceIsNotCollectedWithoutItsMembers(t *testing.T) {
+	yes := func(kind string) metav1.Condition { return metav1.Condition{Type: kind, Status: "True"} }
+	pedia := &pediav1alpha2.PediaCluster{Spec: pediav1alpha2.ClusterSpec{SyncResources: virtualResources()}, Status: pediav1alpha2.ClusterStatus{
+		Conditions:    []metav1.Condition{yes("Validated"), yes("SynchroRunning"), yes("ClusterHealthy")},
+		SyncResources: []pediav1alpha2.ClusterGroupResourcesStatus{fleettest.Kind("services", "Syncing", time.Now())},
+	}}
+	if got := collection(pedia); got.Reason != v1alpha1.ReasonCollectionFailed || !strings.Contains(got.Message, "does not collect the member clusters") {
+		t.Errorf("without its members it is %s: %s", got.Reason, got.Message)
+	}
+	pedia.Status.SyncResources = append(pedia.Status.SyncResources, fleettest.Members("Syncing", time.Now()))
+	if got := collection(pedia); got.Status != metav1.ConditionTrue {
+		t.Errorf("with its members it is %s: %s", got.Reason, got.Message)
 	}
 }
 

@@ -92,7 +92,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	current := newScope(cluster)
 	defer func() { err = errors.Join(err, current.close(ctx, r)) }()
 
-	phases := []phase.Phase[*scope]{r.standForInstance, r.leaveOut, r.connect, r.holdCluster, r.collect, r.report}
+	phases := []phase.Phase[*scope]{r.standForInstance, r.leaveOut, r.connect, r.holdCluster, r.collect, r.report, r.lookAgain}
 	if !cluster.DeletionTimestamp.IsZero() {
 		phases = []phase.Phase[*scope]{r.clean, r.releaseCluster}
 	}

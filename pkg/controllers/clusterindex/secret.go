@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// secretKey is the key of the Secret's only value.
+	// secretKey is the key of the kubeconfig in the Secret; see lookKey for the other value.
 	secretKey = "kubeconfig"
 	// fingerprintAnnotation holds, on a PediaCluster, the fingerprint of the credentials in
 	// its Secret.

@@ -2,12 +2,14 @@ package collection
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
+	"github.com/kairship-io/kairship/pkg/index"
 )
 
 // State is how much the index has of a kind.
@@ -87,4 +89,19 @@ func stateOf(c *pediav1alpha2.ClusterResourceSyncCondition) State {
 		return Arriving
 	}
 	return Whole
+}
+
+// MembersMissing reports whether the collector is to collect the member clusters of an instance and
+// does not. Karmada serves them by an API server of its own. While that is not available the
+// collector takes them for a kind that is not served: it removes what it has of them, and does not
+// always notice when they are served again.
+func MembersMissing(pc *pediav1alpha2.PediaCluster) bool {
+	asked := slices.ContainsFunc(pc.Spec.SyncResources, func(g pediav1alpha2.ClusterGroupResources) bool {
+		return g.Group == index.MemberClusters.Group && slices.Contains(g.Resources, index.MemberClusters.Resource)
+	})
+	return asked && !slices.ContainsFunc(pc.Status.SyncResources, func(g pediav1alpha2.ClusterGroupResourcesStatus) bool {
+		return g.Group == index.MemberClusters.Group && slices.ContainsFunc(g.Resources, func(r pediav1alpha2.ClusterResourceStatus) bool {
+			return r.Name == index.MemberClusters.Resource
+		})
+	})
 }

@@ -44,6 +44,13 @@ func Collected(name string, since time.Time) *pediav1alpha2.PediaCluster {
 	}
 }
 
+// Members is the state of collection of the member clusters of an instance since a moment.
+func Members(state string, since time.Time) pediav1alpha2.ClusterGroupResourcesStatus {
+	members := Kind("clusters", state, since)
+	members.Group = "cluster.karmada.io"
+	return members
+}
+
 // Kind is the state of collection of a kind of the core group since a moment.
 func Kind(resource, state string, since time.Time) pediav1alpha2.ClusterGroupResourcesStatus {
 	return pediav1alpha2.ClusterGroupResourcesStatus{Resources: []pediav1alpha2.ClusterResourceStatus{{

@@ -11,6 +11,7 @@ import (
 
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
 )
 
 const (
@@ -138,8 +139,11 @@ func interrupted(pc *pediav1alpha2.PediaCluster, healthy, began, proven time.Tim
 			}
 		}
 	}
-	if kinds == 0 {
+	switch {
+	case kinds == 0:
 		return "no kind is collected"
+	case collection.MembersMissing(pc):
+		return "the member clusters are not collected"
 	}
 	return ""
 }

@@ -71,6 +71,12 @@ func with(pc *pediav1alpha2.PediaCluster, kinds ...pediav1alpha2.ClusterGroupRes
 	return pc
 }
 
+// instanceOf is a record that is to have member clusters.
+func instanceOf(pc *pediav1alpha2.PediaCluster) *pediav1alpha2.PediaCluster {
+	pc.Spec.SyncResources = []pediav1alpha2.ClusterGroupResources{{Group: "cluster.karmada.io", Resources: []string{"clusters"}}}
+	return pc
+}
+
 func condition(typ string, status metav1.ConditionStatus, reason string, seconds int) metav1.Condition {
 	return metav1.Condition{Type: typ, Status: status, Reason: reason, LastTransitionTime: metav1.NewTime(ago(seconds))}
 }
@@ -137,6 +143,14 @@ func TestFreshnessOfOneCluster(t *testing.T) {
 		{"not registered", nil, reported{Never: true, Message: "m1 is not registered in the index"}, "nothing collects from it"},
 		{"just registered", []client.Object{with(pedia("m1"))}, reported{Never: true, Message: "collection from m1 has not started"}, "nothing is known yet"},
 		{"starting", []client.Object{pedia("m1", running(yes, "", 1))}, reported{Never: true, Message: "collection from m1 has not started"}, "it was never found healthy"},
+		{
+			"without its members", []client.Object{instanceOf(well())},
+			reported{Never: true, Message: "the index does not have all of m1 yet: the member clusters are not collected"}, "Karmada did not serve them when the collector looked",
+		},
+		{
+			"with its members", []client.Object{instanceOf(with(well(), kind(syncing, 900), fleettest.Members(syncing, ago(900))))},
+			reported{Lag: 20}, "they are collected as all else",
+		},
 		{"nothing collected yet", []client.Object{with(back(1))}, reported{Never: true, Message: "the index does not have all of m1 yet: no kind is collected"}, "an empty list was not observed to be empty"},
 		{"first list", []client.Object{with(back(3), kind(syncing, 2), kind(pediav1alpha2.ResourceSyncStatusPending, 3))}, reported{Never: true, Message: "the index does not have all of m1 yet: pods is Pending"}, "what is being listed is not known"},
 		{"a kind fails", []client.Object{with(well(), kind(pediav1alpha2.ResourceSyncStatusError, 60))}, reported{Never: true, Message: "the index does not have all of m1 yet: pods is Error"}, "an apiserver may be well and refuse to list"},
