@@ -18,8 +18,10 @@ import (
 	"github.com/kairship-io/kairship/cmd/internal/traces"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers"
+	"github.com/kairship-io/kairship/pkg/controllers/clusterindex"
 	"github.com/kairship-io/kairship/pkg/controllers/globalmanagementwebhook"
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
 )
 
 const program = "kairship-controller-manager"
@@ -77,6 +79,8 @@ type options struct {
 
 	credentialsNamespaces []string
 	indexNamespace        string
+	collectOfInstances    []string
+	collectOfMembers      []string
 
 	indexDatabaseFile string
 
@@ -117,6 +121,8 @@ func (o *options) flags() []flags.Group {
 			f.DurationVar(&o.statisticsInterval, "statistics-interval", controllers.DefaultStatisticsInterval, "least time between two writes of the figures of the same instance")
 		}),
 		flags.NewGroup("Index", func(f *pflag.FlagSet) {
+			f.StringSliceVar(&o.collectOfInstances, "collect-of-instances", nil, "`kinds` that are collected of every instance besides those that always are, as group/version/resource with the plural name, separated by commas; an Instance names more in spec.collect.ofInstance")
+			f.StringSliceVar(&o.collectOfMembers, "collect-of-members", nil, "`kinds` that are collected of every member cluster besides those that always are, written in the same way; an Instance names more in spec.collect.ofMembers")
 			f.StringVar(&o.indexDatabaseFile, "index-database-file", "", "`file` with the DSN of Clusterpedia's database, postgres://user:password@host:port/database or file:/path/of/the/index.db, in which the projection is kept; read again after a failure; no projection is kept when empty")
 		}),
 		flags.NewGroup("Addresses", o.addresses.Define),
@@ -213,6 +219,10 @@ func (o *options) validate(problems *flags.Problems) {
 		"--metrics-bind-address: must not be that of --health-probe-bind-address (%s)", o.healthAddress)
 	o.validateMetrics(problems)
 	problems.File("--index-database-file", o.indexDatabaseFile)
+	for flag, texts := range map[string][]string{"--collect-of-instances": o.collectOfInstances, "--collect-of-members": o.collectOfMembers} {
+		_, err := kinds(texts)
+		check(err == nil, "%s: %v", flag, err)
+	}
 	o.addresses.Validate(problems)
 	for _, registry := range o.imageRegistries {
 		check(registry != "" && !strings.Contains(registry, "://") && !strings.HasSuffix(registry, "/"), "--allowed-image-registries: must be registries such as registry.example.com/mirror, and %q is none", registry)
@@ -263,6 +273,7 @@ func (o *options) settings() controllers.Settings {
 		Workers: o.workers, RetryFirstPause: o.retryFirstPause, RetryLongestPause: o.retryLongestPause,
 		CredentialsNamespaces: o.credentialsNamespaces,
 		IndexNamespace:        o.indexNamespace,
+		Collect:               o.collect(),
 		ProbeInterval:         o.probeInterval, ProbeTimeout: o.probeTimeout, StatisticsInterval: o.statisticsInterval, ImportInterval: o.importInterval, AccessInterval: o.accessInterval, RevokedRetention: o.revokedRetention,
 		Addresses: o.addresses.Limits(),
 		Sources:   instancelifecycle.Sources{ImageRegistries: o.imageRegistries, CRDHosts: o.crdHosts},
@@ -271,6 +282,26 @@ func (o *options) settings() controllers.Settings {
 			Secret: o.webhookSecretName(), ShutdownTimeout: o.shutdownTimeout,
 		},
 	}
+}
+
+// collect are the kinds of the flags, which are valid.
+func (o *options) collect() (c clusterindex.Collect) {
+	c.OfInstances, _ = kinds(o.collectOfInstances)
+	c.OfMembers, _ = kinds(o.collectOfMembers)
+	return c
+}
+
+// kinds reads the kinds of a flag.
+func kinds(texts []string) ([]v1alpha1.CollectedKind, error) {
+	var all []v1alpha1.CollectedKind
+	for _, text := range texts {
+		kind, err := collection.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, kind)
+	}
+	return all, nil
 }
 
 // checkAddress accepts also 0, which switches an endpoint off.

@@ -13,8 +13,10 @@ import (
 
 	"github.com/kairship-io/kairship/cmd/internal/addresses"
 	"github.com/kairship-io/kairship/cmd/internal/flags/flagstest"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers"
+	"github.com/kairship-io/kairship/pkg/controllers/clusterindex"
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle"
 )
 
@@ -55,6 +57,13 @@ func TestParse(t *testing.T) {
 		{reason: "the webhook needs a port of its own", args: []string{"--webhook-bind-address=:8081", "--webhook-cert-file=options.go", "--webhook-key-file=options.go"}, says: []string{"--webhook-bind-address: must not be that of --health-probe-bind-address"}},
 		{reason: "the webhook's Secret has a namespace", args: []string{"--webhook-bind-address=9443", "--webhook-secret=secret"}, says: []string{"--webhook-bind-address: must be host:port", `--webhook-secret: must be namespace/name, not "secret"`}},
 		{reason: "what protects must last", args: []string{"--access-interval=1ms", "--revoked-binding-retention=0"}, says: []string{"--access-interval: must be at least 1s", "--revoked-binding-retention: must be at least 1m"}},
+		{reason: "kinds of any group can be collected", args: []string{"--collect-of-instances=argoproj.io/v1alpha1/rollouts,v1/endpoints", "--collect-of-members=policy/v1/poddisruptionbudgets"}},
+		{
+			reason: "kinds are written in full", args: []string{"--collect-of-instances=rollouts", "--collect-of-members=apps/v1/Deployment"},
+			says: []string{`--collect-of-instances: must be group/version/resource`, `not "rollouts"`, `--collect-of-members: must be group/version/resource`, `not "apps/v1/Deployment"`},
+		},
+		{reason: "not everything of a group can be collected", args: []string{"--collect-of-members=apps/v1/*"}, says: []string{`not "apps/v1/*"`}},
+		{reason: "Secrets are not collected", args: []string{"--collect-of-members=v1/secrets"}, says: []string{`--collect-of-members: "v1/secrets" is not permitted`}},
 		{reason: "workers are counted by controller", args: []string{"--workers=instance-status=32,cluster-import=1,cluster-import-discovery=2"}},
 		{reason: "workers of no controller do nothing", args: []string{"--workers=instance-stats=32"}, says: []string{`--workers: there is no controller "instance-stats"`, "instance-status"}},
 		{reason: "a controller without workers does nothing", args: []string{"--workers=instance-status=0,cluster-import=5000"}, says: []string{"instance-status must have from 1 to 4096, not 0", "cluster-import must have from 1 to 4096"}},
@@ -105,6 +114,7 @@ func TestFlagsReachTheControllers(t *testing.T) {
 		"--statistics-interval=6s", "--import-interval=7s", "--access-interval=8s", "--revoked-binding-retention=9m",
 		"--open-address-ranges=127.0.0.0/8", "--closed-address-ranges=10.96.0.0/12,fd00::/64",
 		"--allowed-image-registries=registry.example.com/mirror", "--allowed-crd-hosts=files.example.com", "--index-namespace=index",
+		"--collect-of-instances=argoproj.io/v1alpha1/rollouts", "--collect-of-members=v1/endpoints",
 	}, nil, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
@@ -119,6 +129,10 @@ func TestFlagsReachTheControllers(t *testing.T) {
 		},
 		Sources:        instancelifecycle.Sources{ImageRegistries: []string{"registry.example.com/mirror"}, CRDHosts: []string{"files.example.com"}},
 		IndexNamespace: "index",
+		Collect: clusterindex.Collect{
+			OfInstances: []v1alpha1.CollectedKind{{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"}},
+			OfMembers:   []v1alpha1.CollectedKind{{Version: "v1", Resource: "endpoints"}},
+		},
 	}
 	if diff := cmp.Diff(want, o.settings(), cmpopts.IgnoreFields(controllers.Settings{}, "Webhook"), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)

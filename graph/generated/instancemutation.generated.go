@@ -27,6 +27,139 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
+func (ec *executionContext) _CollectedKind_group(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.CollectedKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CollectedKind_group(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Group, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CollectedKind_group(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CollectedKind", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CollectedKind_version(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.CollectedKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CollectedKind_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CollectedKind_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CollectedKind", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CollectedKind_resource(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.CollectedKind) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CollectedKind_resource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Resource, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CollectedKind_resource(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CollectedKind", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CollectedKinds_ofInstance(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.CollectedKinds) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CollectedKinds_ofInstance(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OfInstance, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []v1alpha1.CollectedKind) graphql.Marshaler {
+			return ec.marshalNCollectedKind2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐCollectedKindᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CollectedKinds_ofInstance(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CollectedKinds",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CollectedKind(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CollectedKinds_ofMembers(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.CollectedKinds) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CollectedKinds_ofMembers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OfMembers, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []v1alpha1.CollectedKind) graphql.Marshaler {
+			return ec.marshalNCollectedKind2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐCollectedKindᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CollectedKinds_ofMembers(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CollectedKinds",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CollectedKind(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CreateInstancePayload_instance(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1256,6 +1389,91 @@ func (ec *executionContext) fieldContext_UpdateInstancePayload_consistencyToken(
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputCollectedKindInput(ctx context.Context, obj any) (v1alpha1.CollectedKind, error) {
+	var it v1alpha1.CollectedKind
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["group"]; !present {
+		asMap["group"] = ""
+	}
+
+	fieldsInOrder := [...]string{"group", "version", "resource"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "group":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("group"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Group = data
+		case "version":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("version"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Version = data
+		case "resource":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("resource"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Resource = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCollectedKindsInput(ctx context.Context, obj any) (v1alpha1.CollectedKinds, error) {
+	var it v1alpha1.CollectedKinds
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"ofInstance", "ofMembers"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "ofInstance":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ofInstance"))
+			data, err := ec.unmarshalOCollectedKindInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐCollectedKindᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OfInstance = data
+		case "ofMembers":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ofMembers"))
+			data, err := ec.unmarshalOCollectedKindInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐCollectedKindᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OfMembers = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateInstanceInput(ctx context.Context, obj any) (instances.CreateInput, error) {
 	var it instances.CreateInput
 	if obj == nil {
@@ -1970,7 +2188,7 @@ func (ec *executionContext) unmarshalInputUpdateInstanceInput(ctx context.Contex
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "resourceVersion", "alias", "labels", "karmadaVersion", "components", "deletionPolicy", "kubeconfig", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "resourceVersion", "alias", "labels", "karmadaVersion", "components", "deletionPolicy", "collect", "kubeconfig", "dryRun"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2026,6 +2244,13 @@ func (ec *executionContext) unmarshalInputUpdateInstanceInput(ctx context.Contex
 				return it, err
 			}
 			it.DeletionPolicy = data
+		case "collect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collect"))
+			data, err := ec.unmarshalOCollectedKindsInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐCollectedKinds(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collect = data
 		case "kubeconfig":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kubeconfig"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -2052,6 +2277,97 @@ func (ec *executionContext) unmarshalInputUpdateInstanceInput(ctx context.Contex
 // endregion ************************** interface.gotpl ***************************
 
 // region    **************************** object.gotpl ****************************
+
+var collectedKindImplementors = []string{"CollectedKind"}
+
+func (ec *executionContext) _CollectedKind(ctx context.Context, sel ast.SelectionSet, obj *v1alpha1.CollectedKind) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, collectedKindImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CollectedKind")
+		case "group":
+			out.Values[i] = ec._CollectedKind_group(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "version":
+			out.Values[i] = ec._CollectedKind_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resource":
+			out.Values[i] = ec._CollectedKind_resource(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var collectedKindsImplementors = []string{"CollectedKinds"}
+
+func (ec *executionContext) _CollectedKinds(ctx context.Context, sel ast.SelectionSet, obj *v1alpha1.CollectedKinds) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, collectedKindsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CollectedKinds")
+		case "ofInstance":
+			out.Values[i] = ec._CollectedKinds_ofInstance(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ofMembers":
+			out.Values[i] = ec._CollectedKinds_ofMembers(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
 
 var createInstancePayloadImplementors = []string{"CreateInstancePayload"}
 
@@ -2721,6 +3037,31 @@ func (ec *executionContext) _UpdateInstancePayload(ctx context.Context, sel ast.
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) marshalNCollectedKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐCollectedKind(ctx context.Context, sel ast.SelectionSet, v v1alpha1.CollectedKind) graphql.Marshaler {
+	return ec._CollectedKind(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCollectedKind2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐCollectedKindᚄ(ctx context.Context, sel ast.SelectionSet, v []v1alpha1.CollectedKind) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCollectedKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐCollectedKind(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNCollectedKindInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐCollectedKind(ctx context.Context, v any) (v1alpha1.CollectedKind, error) {
+	res, err := ec.unmarshalInputCollectedKindInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateInstanceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐCreateInput(ctx context.Context, v any) (instances.CreateInput, error) {
 	res, err := ec.unmarshalInputCreateInstanceInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -2792,6 +3133,38 @@ func (ec *executionContext) unmarshalNRegisterInstanceInput2githubᚗcomᚋkairs
 func (ec *executionContext) unmarshalNUpdateInstanceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐUpdateInput(ctx context.Context, v any) (instances.UpdateInput, error) {
 	res, err := ec.unmarshalInputUpdateInstanceInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOCollectedKindInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐCollectedKindᚄ(ctx context.Context, v any) ([]v1alpha1.CollectedKind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]v1alpha1.CollectedKind, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNCollectedKindInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐCollectedKind(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOCollectedKinds2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐCollectedKinds(ctx context.Context, sel ast.SelectionSet, v *v1alpha1.CollectedKinds) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CollectedKinds(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOCollectedKindsInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐCollectedKinds(ctx context.Context, v any) (*v1alpha1.CollectedKinds, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputCollectedKindsInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOCreateInstancePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐPayload(ctx context.Context, sel ast.SelectionSet, v *instances.Payload) graphql.Marshaler {

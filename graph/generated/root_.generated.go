@@ -289,6 +289,17 @@ type ComplexityRoot struct {
 		Value             func(childComplexity int) int
 	}
 
+	CollectedKind struct {
+		Group    func(childComplexity int) int
+		Resource func(childComplexity int) int
+		Version  func(childComplexity int) int
+	}
+
+	CollectedKinds struct {
+		OfInstance func(childComplexity int) int
+		OfMembers  func(childComplexity int) int
+	}
+
 	CommandArgsOverrider struct {
 		ContainerName func(childComplexity int) int
 		Operator      func(childComplexity int) int
@@ -561,6 +572,7 @@ type ComplexityRoot struct {
 		ClusterOverridePolicy      func(childComplexity int, name string) int
 		ClusterPropagationPolicies func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
 		ClusterPropagationPolicy   func(childComplexity int, name string) int
+		Collect                    func(childComplexity int) int
 		Components                 func(childComplexity int) int
 		Conditions                 func(childComplexity int) int
 		CreatedAt                  func(childComplexity int) int
@@ -2451,6 +2463,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ClusterToleration.Value(childComplexity), true
 
+	case "CollectedKind.group":
+		if e.ComplexityRoot.CollectedKind.Group == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CollectedKind.Group(childComplexity), true
+	case "CollectedKind.resource":
+		if e.ComplexityRoot.CollectedKind.Resource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CollectedKind.Resource(childComplexity), true
+	case "CollectedKind.version":
+		if e.ComplexityRoot.CollectedKind.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CollectedKind.Version(childComplexity), true
+
+	case "CollectedKinds.ofInstance":
+		if e.ComplexityRoot.CollectedKinds.OfInstance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CollectedKinds.OfInstance(childComplexity), true
+	case "CollectedKinds.ofMembers":
+		if e.ComplexityRoot.CollectedKinds.OfMembers == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CollectedKinds.OfMembers(childComplexity), true
+
 	case "CommandArgsOverrider.containerName":
 		if e.ComplexityRoot.CommandArgsOverrider.ContainerName == nil {
 			break
@@ -3568,6 +3612,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.ClusterPropagationPolicy(childComplexity, args["name"].(string)), true
+	case "Instance.collect":
+		if e.ComplexityRoot.Instance.Collect == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Instance.Collect(childComplexity), true
 	case "Instance.components":
 		if e.ComplexityRoot.Instance.Components == nil {
 			break
@@ -8209,6 +8259,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputClusterTaintFilter,
 		ec.unmarshalInputClusterTaintInput,
 		ec.unmarshalInputClusterTolerationInput,
+		ec.unmarshalInputCollectedKindInput,
+		ec.unmarshalInputCollectedKindsInput,
 		ec.unmarshalInputCommandArgsOverriderInput,
 		ec.unmarshalInputContainerImageInput,
 		ec.unmarshalInputCordonMemberClusterInput,
@@ -9578,6 +9630,26 @@ extend type Instance {
   deletionPolicy: DeletionPolicy!
   "What was asked for of a Managed instance's components; null for nothing."
   components: InstanceComponents
+  "Kinds that the index collects of it besides those that it collects of every instance; null for none."
+  collect: CollectedKinds
+}
+
+"Kinds of objects that the index collects of one instance."
+type CollectedKinds @goModel(model: "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1.CollectedKinds") {
+  "Kinds of the instance itself."
+  ofInstance: [CollectedKind!]!
+  "Kinds of its member clusters."
+  ofMembers: [CollectedKind!]!
+}
+
+"A kind of objects that is collected."
+type CollectedKind @goModel(model: "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1.CollectedKind") {
+  "The API group; empty for the core group."
+  group: String!
+  "The version."
+  version: String!
+  "The plural name."
+  resource: String!
 }
 
 "What becomes of a Managed instance's Karmada when the instance is deleted."
@@ -9783,12 +9855,36 @@ input UpdateInstanceInput @goModel(model: "github.com/kairship-io/kairship/pkg/f
   "What becomes of a Managed instance's Karmada when the instance is deleted."
   deletionPolicy: DeletionPolicy
   """
+  All kinds from now on that the index collects of it besides those that it collects of
+  every instance. Who may view the instance, or a namespace in it, sees objects of these
+  kinds there.
+  """
+  collect: CollectedKindsInput
+  """
   Other credentials of an External instance, as for ` + "`" + `registerInstance` + "`" + `. They have to
   lead to the same control plane; its address may be another one.
   """
   kubeconfig: String
   "Try it, and write nothing."
   dryRun: Boolean = false
+}
+
+"Kinds of objects for the index to collect of one instance."
+input CollectedKindsInput @goModel(model: "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1.CollectedKinds") {
+  "Kinds of the instance itself; 64 at most."
+  ofInstance: [CollectedKindInput!]
+  "Kinds of its member clusters; 64 at most."
+  ofMembers: [CollectedKindInput!]
+}
+
+"A kind of objects to collect; not Secrets, whose values would be in the index's database."
+input CollectedKindInput @goModel(model: "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1.CollectedKind") {
+  "The API group, such as ` + "`" + `argoproj.io` + "`" + `; empty for the core group."
+  group: String! = ""
+  "The version to collect, such as ` + "`" + `v1alpha1` + "`" + `."
+  version: String!
+  "The plural name, such as ` + "`" + `rollouts` + "`" + `."
+  resource: String!
 }
 
 "The instance that was changed."
@@ -14819,6 +14915,28 @@ func (ec *executionContext) childFields_ClusterToleration(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type ClusterToleration", field.Name)
 }
 
+func (ec *executionContext) childFields_CollectedKind(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "group":
+		return ec.fieldContext_CollectedKind_group(ctx, field)
+	case "version":
+		return ec.fieldContext_CollectedKind_version(ctx, field)
+	case "resource":
+		return ec.fieldContext_CollectedKind_resource(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CollectedKind", field.Name)
+}
+
+func (ec *executionContext) childFields_CollectedKinds(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ofInstance":
+		return ec.fieldContext_CollectedKinds_ofInstance(ctx, field)
+	case "ofMembers":
+		return ec.fieldContext_CollectedKinds_ofMembers(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CollectedKinds", field.Name)
+}
+
 func (ec *executionContext) childFields_CommandArgsOverrider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "containerName":
@@ -15221,6 +15339,8 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_deletionPolicy(ctx, field)
 	case "components":
 		return ec.fieldContext_Instance_components(ctx, field)
+	case "collect":
+		return ec.fieldContext_Instance_collect(ctx, field)
 	case "kubeconfig":
 		return ec.fieldContext_Instance_kubeconfig(ctx, field)
 	case "memberCluster":

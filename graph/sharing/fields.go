@@ -19,7 +19,7 @@ var Shared = Fields{
 	"Node":  "id",
 
 	"Instance": "name alias mode state conditions karmadaVersion kubernetesVersion kubeSystemID labels summary createdAt freshness viewerCan " +
-		"resourceVersion hostCluster deletionPolicy components events memberCluster memberClusters namespace namespaces " +
+		"resourceVersion hostCluster deletionPolicy components collect events memberCluster memberClusters namespace namespaces " +
 		"propagationPolicy propagationPolicies clusterPropagationPolicy clusterPropagationPolicies " +
 		"overridePolicy overridePolicies clusterOverridePolicy clusterOverridePolicies pods workload workloads",
 	"InstanceConnection":      connection,
@@ -27,6 +27,8 @@ var Shared = Fields{
 	"InstanceSummary":         "staleSince staleClusters clusters nodes cpu memory pods workloads policies resources",
 	"InstanceAPIServer":       "replicas serviceType certSANs",
 	"InstanceComponent":       "replicas",
+	"CollectedKinds":          "ofInstance ofMembers",
+	"CollectedKind":           "group version resource",
 	"InstanceComponents":      "etcd apiServer aggregatedAPIServer kubeControllerManager controllerManager scheduler webhook failover descheduler metricsAdapter featureGates imageRegistry crdTarballURL",
 	"InstanceDescheduler":     "enabled replicas interval unschedulableThreshold",
 	"InstanceEtcd":            "replicas storage",

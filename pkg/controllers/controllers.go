@@ -65,6 +65,8 @@ type Settings struct {
 	// IndexNamespace is the namespace that Clusterpedia runs in, where the Secrets are
 	// stored with which it collects; DefaultIndexNamespace when it is empty.
 	IndexNamespace string
+	// Collect are kinds that are collected of the whole fleet besides those that always are.
+	Collect clusterindex.Collect
 	// ProbeInterval is the time between two looks at the same apiserver.
 	ProbeInterval time.Duration
 	// ProbeTimeout bounds one look.
@@ -235,6 +237,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 		clusterindex.Name: &clusterindex.Reconciler{
 			Client: kube, Live: live, Credentials: secrets,
 			Namespace: settings.IndexNamespace,
+			Collect:   settings.Collect,
 			Recorder:  mgr.GetEventRecorder(clusterindex.Name),
 		},
 		instancestatus.Name: &instancestatus.Reconciler{

@@ -90,8 +90,8 @@ func TestInstanceIsRegisteredCollectedAndRemoved(t *testing.T) {
 
 	w.takeUp("k-life")
 	w.reconcile("life")
-	w.wantInstance("life", "True/Collecting", "collects 19 kinds")
-	w.wantCluster("k-life", "True/Collecting", "collects 19 kinds")
+	w.wantInstance("life", "True/Collecting", "collects 29 kinds")
+	w.wantCluster("k-life", "True/Collecting", "collects 29 kinds")
 
 	t.Run("what is settled is not written again", func(t *testing.T) {
 		before := w.writes.Load()

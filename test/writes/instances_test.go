@@ -28,12 +28,19 @@ type instancePayload struct {
 		Labels                                                                    []struct{ Key, Value string }
 		HostCluster                                                               *struct{ Name string }
 		Components                                                                map[string]any
+		Collect                                                                   *collectedKinds
 	}
+}
+
+// collectedKinds are the kinds that are collected of one instance.
+type collectedKinds struct {
+	OfInstance, OfMembers []struct{ Group, Version, Resource string }
 }
 
 const instanceFields = `instance { name alias mode state resourceVersion karmadaVersion deletionPolicy labels { key value } hostCluster { name }
 	components { etcd { replicas storage { size storageClassName } } apiServer { replicas serviceType certSANs } scheduler { replicas } failover { enabled clusterMonitorPeriod }
-		descheduler { enabled replicas interval } featureGates { name enabled } imageRegistry } }`
+		descheduler { enabled replicas interval } featureGates { name enabled } imageRegistry }
+	collect { ofInstance { group version resource } ofMembers { group version resource } } }`
 
 func newName() string { return fmt.Sprintf("writes-%d-%d", os.Getpid(), numbers.Add(1)) }
 
@@ -176,6 +183,35 @@ func updates(t *testing.T, admin *gql.Client, name, secret string) {
 	}).Instance
 	if changed == nil || changed.Alias != "Beta again" || len(changed.Labels) != 1 || changed.Labels[0].Value != "stage" {
 		t.Errorf("updated: %+v", changed)
+	}
+	kind := func(group, version, resource string) map[string]any {
+		return map[string]any{"group": group, "version": version, "resource": resource}
+	}
+	collects := update(map[string]any{"collect": map[string]any{
+		"ofInstance": []any{kind("argoproj.io", "v1alpha1", "rollouts")}, "ofMembers": []any{map[string]any{"version": "v1", "resource": "endpoints"}},
+	}}).Instance.Collect
+	if collects == nil || fmt.Sprint(*collects) != "{[{argoproj.io v1alpha1 rollouts}] [{ v1 endpoints}]}" {
+		t.Errorf("it collects %+v", collects)
+	}
+	if kept := update(map[string]any{"alias": "Beta again"}).Instance.Collect; kept == nil {
+		t.Error("what it collects was lost with another change")
+	}
+	for argument, wrong := range map[string]map[string]any{
+		"input.collect.ofMembers[0].resource":  {"ofMembers": []any{kind("", "v1", "secrets")}},
+		"input.collect.ofInstance[0].resource": {"ofInstance": []any{kind("apps", "v1", "Deployment")}},
+		"input.collect.ofInstance[0].group":    {"ofInstance": []any{kind("*", "v1", "deployments")}},
+		"input.collect.ofInstance[0].version":  {"ofInstance": []any{kind("apps", "*", "deployments")}},
+	} {
+		poll.Until(t, within, argument+" is refused", func(context.Context) error {
+			_, errs := mutate[instancePayload](t, admin, "updateInstance", map[string]any{"instance": name, "resourceVersion": now(), "collect": wrong}, "consistencyToken")
+			if len(errs) != 1 || errs[0].Extensions.Code != "INVALID" || errs[0].Extensions.Argument != argument {
+				return fmt.Errorf("got %+v", errs)
+			}
+			return nil
+		})
+	}
+	if none := update(map[string]any{"collect": map[string]any{}}).Instance.Collect; none != nil {
+		t.Errorf("it still collects %+v", none)
 	}
 	poll.Until(t, within, "a policy that no External instance has is refused", func(context.Context) error {
 		_, errs := mutate[instancePayload](t, admin, "updateInstance", map[string]any{"instance": name, "resourceVersion": now(), "deletionPolicy": "DELETE"}, "consistencyToken")

@@ -12,6 +12,7 @@ import (
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
+	fleetcollection "github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 )
 
@@ -48,7 +49,7 @@ func TestLookAgain(t *testing.T) {
 		w.Live = w.Client
 		w.indexed = &metav1.Condition{}
 		w.pedia = &pediav1alpha2.PediaCluster{
-			Spec:   pediav1alpha2.ClusterSpec{SyncResources: virtualResources()},
+			Spec:   pediav1alpha2.ClusterSpec{SyncResources: fleetcollection.OfInstances()},
 			Status: pediav1alpha2.ClusterStatus{SyncResources: c.collected},
 		}
 		stop, later := errors.AsType[*phase.Stop](w.lookAgain(t.Context(), w.scope))

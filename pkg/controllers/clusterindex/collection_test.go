@@ -12,6 +12,7 @@ import (
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	fleetcollection "github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 )
 
@@ -101,7 +102,7 @@ func TestCollection(t *testing.T) {
 // TestAnInstanceIsNotCollectedWithoutItsMembers although nothing fails.
 func TestAnInstanceIsNotCollectedWithoutItsMembers(t *testing.T) {
 	yes := func(kind string) metav1.Condition { return metav1.Condition{Type: kind, Status: "True"} }
-	pedia := &pediav1alpha2.PediaCluster{Spec: pediav1alpha2.ClusterSpec{SyncResources: virtualResources()}, Status: pediav1alpha2.ClusterStatus{
+	pedia := &pediav1alpha2.PediaCluster{Spec: pediav1alpha2.ClusterSpec{SyncResources: fleetcollection.OfInstances()}, Status: pediav1alpha2.ClusterStatus{
 		Conditions:    []metav1.Condition{yes("Validated"), yes("SynchroRunning"), yes("ClusterHealthy")},
 		SyncResources: []pediav1alpha2.ClusterGroupResourcesStatus{fleettest.Kind("services", "Syncing", time.Now())},
 	}}
@@ -125,22 +126,67 @@ func TestResources(t *testing.T) {
 		slices.Sort(all)
 		return all
 	}
+	var none Collect
 	// Both lists are spelled out: a commit that changes what is collected changes what
 	// lies in the index's database, and should notice.
 	if diff := cmp.Diff([]string{
 		"clusteroverridepolicies.policy.karmada.io v1alpha1", "clusterpropagationpolicies.policy.karmada.io v1alpha1",
-		"clusterresourcebindings.work.karmada.io v1alpha2", "clusters.cluster.karmada.io v1alpha1", "configmaps ", "cronjobs.batch ",
-		"customresourcedefinitions.apiextensions.k8s.io ", "daemonsets.apps ", "deployments.apps ", "events ", "ingresses.networking.k8s.io ",
-		"jobs.batch ", "namespaces ", "overridepolicies.policy.karmada.io v1alpha1", "propagationpolicies.policy.karmada.io v1alpha1",
-		"resourcebindings.work.karmada.io v1alpha2", "services ", "statefulsets.apps ", "works.work.karmada.io v1alpha1",
-	}, flat(resources(v1alpha1.ClusterTypeVirtual))); diff != "" {
+		"clusterresourcebindings.work.karmada.io v1alpha2", "clusters.cluster.karmada.io v1alpha1", "configmaps ",
+		"cronfederatedhpas.autoscaling.karmada.io v1alpha1", "cronjobs.batch ", "customresourcedefinitions.apiextensions.k8s.io ",
+		"daemonsets.apps ", "deployments.apps ", "events ", "federatedhpas.autoscaling.karmada.io v1alpha1",
+		"federatedresourcequotas.policy.karmada.io v1alpha1", "ingresses.networking.k8s.io ", "jobs.batch ",
+		"multiclusteringresses.networking.karmada.io v1alpha1", "multiclusterservices.networking.karmada.io v1alpha1", "namespaces ",
+		"overridepolicies.policy.karmada.io v1alpha1", "propagationpolicies.policy.karmada.io v1alpha1", "remedies.remedy.karmada.io v1alpha1",
+		"resourcebindings.work.karmada.io v1alpha2", "resourceinterpretercustomizations.config.karmada.io v1alpha1",
+		"serviceexports.multicluster.x-k8s.io v1alpha1", "serviceimports.multicluster.x-k8s.io v1alpha1", "services ", "statefulsets.apps ",
+		"workloadrebalancers.apps.karmada.io v1alpha1", "works.work.karmada.io v1alpha1",
+	}, flat(none.kinds(v1alpha1.ClusterTypeVirtual, nil))); diff != "" {
 		t.Errorf("of a virtual cluster (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{
-		"controllerrevisions.apps ", "cronjobs.batch ", "daemonsets.apps ", "deployments.apps ", "events ", "jobs.batch ", "namespaces ", "nodes ", "pods ",
+		"controllerrevisions.apps ", "cronjobs.batch ", "daemonsets.apps ", "deployments.apps ", "events ", "horizontalpodautoscalers.autoscaling v2",
+		"ingressclasses.networking.k8s.io ", "ingresses.networking.k8s.io ", "jobs.batch ", "namespaces ", "nodes ", "persistentvolumeclaims ", "pods ",
 		"replicasets.apps ", "services ", "statefulsets.apps ",
-	}, flat(resources(v1alpha1.ClusterTypePhysical))); diff != "" {
+	}, flat(none.kinds(v1alpha1.ClusterTypePhysical, nil))); diff != "" {
 		t.Errorf("of a physical cluster (-want +got):\n%s", diff)
+	}
+}
+
+// TestCollect adds what the fleet and an instance ask for, and nothing twice.
+func TestCollect(t *testing.T) {
+	kind := func(group, version, resource string) v1alpha1.CollectedKind {
+		return v1alpha1.CollectedKind{Group: group, Version: version, Resource: resource}
+	}
+	added := func(groups, to []pediav1alpha2.ClusterGroupResources) []pediav1alpha2.ClusterGroupResources {
+		return groups[len(to):]
+	}
+	fleet := Collect{OfInstances: []v1alpha1.CollectedKind{kind("argoproj.io", "v1alpha1", "rollouts")}, OfMembers: []v1alpha1.CollectedKind{kind("", "v1", "endpoints")}}
+	alpha := &v1alpha1.Instance{Spec: v1alpha1.InstanceSpec{Collect: &v1alpha1.CollectedKinds{
+		OfInstance: []v1alpha1.CollectedKind{kind("argoproj.io", "v1", "rollouts"), kind("apps", "v1beta1", "deployments"), kind("flink.apache.org", "v1beta1", "flinkdeployments")},
+		OfMembers:  []v1alpha1.CollectedKind{kind("policy", "v1", "poddisruptionbudgets")},
+	}}}
+	group := func(group, version, resource string) pediav1alpha2.ClusterGroupResources {
+		return pediav1alpha2.ClusterGroupResources{Group: group, Versions: []string{version}, Resources: []string{resource}}
+	}
+	rollouts, endpoints := group("argoproj.io", "v1alpha1", "rollouts"), group("", "v1", "endpoints")
+	for _, c := range []struct {
+		reason   string
+		of       v1alpha1.ClusterType
+		instance *v1alpha1.Instance
+		want     []pediav1alpha2.ClusterGroupResources
+	}{
+		{"an instance without wishes", v1alpha1.ClusterTypeVirtual, &v1alpha1.Instance{}, []pediav1alpha2.ClusterGroupResources{rollouts}},
+		{"the fleet's version counts, and what is always collected stays", v1alpha1.ClusterTypeVirtual, alpha, []pediav1alpha2.ClusterGroupResources{rollouts, group("flink.apache.org", "v1beta1", "flinkdeployments")}},
+		{"a cluster of no instance", v1alpha1.ClusterTypePhysical, nil, []pediav1alpha2.ClusterGroupResources{endpoints}},
+		{"a member", v1alpha1.ClusterTypePhysical, alpha, []pediav1alpha2.ClusterGroupResources{endpoints, group("policy", "v1", "poddisruptionbudgets")}},
+	} {
+		always := fleetcollection.OfMembers()
+		if c.of == v1alpha1.ClusterTypeVirtual {
+			always = fleetcollection.OfInstances()
+		}
+		if diff := cmp.Diff(c.want, added(fleet.kinds(c.of, c.instance), always)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+		}
 	}
 }
 
@@ -152,7 +198,7 @@ func TestPediaClusterChecksTheServingCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	// With tokenData and no caData Clusterpedia would switch the check off.
-	if len(pediaCluster(cluster, to).Spec.TokenData) > 0 || strings.Contains(string(kubeconfig), "insecure") {
+	if len(pediaCluster(cluster, to, nil).Spec.TokenData) > 0 || strings.Contains(string(kubeconfig), "insecure") {
 		t.Errorf("the serving certificate would not be checked:\n%s", kubeconfig)
 	}
 }

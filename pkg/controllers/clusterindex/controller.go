@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -45,6 +46,7 @@ type Reconciler struct {
 	// Namespace is the one that Clusterpedia's clustersynchro-manager runs in, and reads
 	// credentials from.
 	Namespace string
+	Collect   Collect
 	Recorder  events.EventRecorder
 }
 
@@ -56,14 +58,27 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		// By name and not by owner: a foreign PediaCluster that goes away makes room
 		// for ours.
 		Watches(&pediav1alpha2.PediaCluster{}, handler.EnqueueRequestsFromMapFunc(
-			func(_ context.Context, pedia client.Object) []reconcile.Request { return request(pedia.GetName()) })).
-		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(
-			func(_ context.Context, instance client.Object) []reconcile.Request {
-				return request(v1alpha1.VirtualClusterName(instance.GetName()))
-			}), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, credentials.ProvenOtherwise()))). // That it is there is what counts, and not how it is.
+																										func(_ context.Context, pedia client.Object) []reconcile.Request { return request(pedia.GetName()) })).
+		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(r.clustersOf), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, credentials.ProvenOtherwise()))). // That it is there and what it collects is what counts.
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
 		Complete(phase.RetryConflicts(Name, r))
+}
+
+// clustersOf are the virtual cluster of an instance, and the clusters that belong to it.
+func (r *Reconciler) clustersOf(ctx context.Context, instance client.Object) []reconcile.Request {
+	requests := request(v1alpha1.VirtualClusterName(instance.GetName()))
+	all := &v1alpha1.ClusterList{}
+	if err := r.Client.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "Cannot find the clusters of an instance that changed", "instance", instance.GetName())
+		return requests
+	}
+	for i := range all.Items {
+		if ref := all.Items[i].Spec.InstanceRef; ref != nil && ref.Name == instance.GetName() && all.Items[i].Spec.Type != v1alpha1.ClusterTypeVirtual {
+			requests = append(requests, request(all.Items[i].Name)...)
+		}
+	}
+	return requests
 }
 
 func request(name string) []reconcile.Request {

@@ -15,7 +15,7 @@ import (
 // certificate. Clusterpedia's other fields know no proxy and no server name, and without
 // a CA they switch the check of the serving certificate off, where a kubeconfig falls
 // back to the host's trust store.
-func pediaCluster(cluster *v1alpha1.Cluster, to connection.Connection) *pediav1alpha2.PediaCluster {
+func pediaCluster(cluster *v1alpha1.Cluster, to connection.Connection, kinds []pediav1alpha2.ClusterGroupResources) *pediav1alpha2.PediaCluster {
 	return &pediav1alpha2.PediaCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: cluster.Name, Annotations: map[string]string{fingerprintAnnotation: to.Fingerprint()}},
 		Spec: pediav1alpha2.ClusterSpec{
@@ -23,40 +23,24 @@ func pediaCluster(cluster *v1alpha1.Cluster, to connection.Connection) *pediav1a
 			AuthenticationFrom: &pediav1alpha2.ClusterAuthentication{
 				KubeConfig: &pediav1alpha2.ClusterAuthenticationSource{Name: secretName(cluster.Name), Key: secretKey},
 			},
-			SyncResources: resources(cluster.Spec.Type),
+			SyncResources: kinds,
 		},
 	}
 }
 
-// resources returns the resources to collect from a cluster.
-//
-// Secrets are on neither list. Clusterpedia stores whole objects and can't collect metadata alone,
-// so every value would be in the index's database, readable by users who may read the index. The
-// binding of a propagated Secret is still collected; and so is its value, which cannot be avoided
-// as long as Works are collected: Karmada puts the whole manifest into them.
-func resources(kind v1alpha1.ClusterType) []pediav1alpha2.ClusterGroupResources {
-	if kind == v1alpha1.ClusterTypeVirtual {
-		return virtualResources()
-	}
-	return fleetcollection.OfMembers()
+// Collect are kinds that are collected of the whole fleet besides those that always are.
+type Collect struct {
+	OfInstances, OfMembers []v1alpha1.CollectedKind
 }
 
-// virtualResources is what Karmada was asked to run, how, and what became of it.
-//
-// Where a version is given, another one is served too, and Clusterpedia would
-// collect every object once per version.
-func virtualResources() []pediav1alpha2.ClusterGroupResources {
-	return []pediav1alpha2.ClusterGroupResources{
-		{Group: "", Resources: []string{"namespaces", "services", "configmaps", "events"}},
-		{Group: "apps", Resources: []string{"deployments", "statefulsets", "daemonsets"}},
-		{Group: "batch", Resources: []string{"jobs", "cronjobs"}},
-		{Group: "networking.k8s.io", Resources: []string{"ingresses"}},
-		{Group: "apiextensions.k8s.io", Resources: []string{"customresourcedefinitions"}},
-		{Group: "policy.karmada.io", Versions: []string{"v1alpha1"}, Resources: []string{
-			"propagationpolicies", "clusterpropagationpolicies", "overridepolicies", "clusteroverridepolicies",
-		}},
-		{Group: "work.karmada.io", Versions: []string{"v1alpha2"}, Resources: []string{"resourcebindings", "clusterresourcebindings"}},
-		{Group: "work.karmada.io", Versions: []string{"v1alpha1"}, Resources: []string{"works"}},
-		{Group: "cluster.karmada.io", Versions: []string{"v1alpha1"}, Resources: []string{"clusters"}},
+// kinds are those to collect of a cluster, which belongs to an instance or, with nil, to none.
+func (c *Collect) kinds(of v1alpha1.ClusterType, instance *v1alpha1.Instance) []pediav1alpha2.ClusterGroupResources {
+	var own v1alpha1.CollectedKinds
+	if instance != nil && instance.Spec.Collect != nil {
+		own = *instance.Spec.Collect
 	}
+	if of == v1alpha1.ClusterTypeVirtual {
+		return fleetcollection.With(fleetcollection.With(fleetcollection.OfInstances(), c.OfInstances...), own.OfInstance...)
+	}
+	return fleetcollection.With(fleetcollection.With(fleetcollection.OfMembers(), c.OfMembers...), own.OfMembers...)
 }

@@ -119,11 +119,15 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 	if s.unproven != nil {
 		return r.collectOn(ctx, s)
 	}
-	wanted := pediaCluster(s.cluster, s.to)
+	instance, err := r.instanceOf(ctx, s)
+	if err != nil {
+		return err
+	}
+	wanted := pediaCluster(s.cluster, s.to, r.Collect.kinds(s.cluster.Spec.Type, instance))
 	s.owner.Mark(wanted)
 
 	stored := &pediav1alpha2.PediaCluster{}
-	err := r.Client.Get(ctx, client.ObjectKeyFromObject(wanted), stored)
+	err = r.Client.Get(ctx, client.ObjectKeyFromObject(wanted), stored)
 	switch {
 	case apierrors.IsNotFound(err):
 		if err := r.storeCredentials(ctx, s, nil); err != nil {
@@ -171,6 +175,22 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 	}
 	s.pedia = updated
 	return nil
+}
+
+// instanceOf is the instance that a cluster belongs to; nil for none.
+func (r *Reconciler) instanceOf(ctx context.Context, s *scope) (*v1alpha1.Instance, error) {
+	if s.instance != nil || s.cluster.Spec.InstanceRef == nil || s.cluster.Spec.InstanceRef.Name == "" {
+		return s.instance, nil
+	}
+	instance := &v1alpha1.Instance{}
+	err := r.Client.Get(ctx, client.ObjectKey{Name: s.cluster.Spec.InstanceRef.Name}, instance)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // None is an answer here, not an error.
+	case err != nil:
+		return nil, fmt.Errorf("find the instance of cluster %q: %w", s.cluster.Name, err)
+	}
+	return instance, nil
 }
 
 // collectOn keeps a running collection with its credentials, and begins none: the present

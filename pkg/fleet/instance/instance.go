@@ -55,6 +55,9 @@ func (i *Instance) DeletionPolicy() v1alpha1.DeletionPolicy {
 // Components are the settings of a Managed one.
 func (i *Instance) Components() *Components { return ComponentsOf(i.Spec.Components) }
 
+// Collect are the kinds that are collected of it besides those of every instance.
+func (i *Instance) Collect() *v1alpha1.CollectedKinds { return i.Spec.Collect }
+
 // State is what it is doing.
 func (i *Instance) State() v1alpha1.InstanceState {
 	switch {

@@ -27,6 +27,7 @@ func Fields() []changes.Field[*Instance] {
 		{Name: "hostCluster", Of: func(i *Instance) any { return i.HostName() }},
 		{Name: "deletionPolicy", Of: func(i *Instance) any { return i.DeletionPolicy() }},
 		{Name: "components", Of: func(i *Instance) any { return i.Components() }},
+		{Name: "collect", Of: func(i *Instance) any { return i.Collect() }},
 		{Name: "summary", Of: func(i *Instance) any { return i.Summary() }},
 	}
 }

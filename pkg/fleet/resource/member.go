@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
@@ -63,7 +64,7 @@ func (s *Service) GetInMember(ctx context.Context, in object.Name, of Kind, name
 // ListInMember returns a page of objects of one kind in a member cluster of an instance, as collected
 // from it.
 func (s *Service) ListInMember(ctx context.Context, in object.Name, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (*Connection, error) {
-	if err := of.inMembers(); err != nil {
+	if err := of.Validate(); err != nil {
 		return nil, err
 	}
 	joined, err := s.members.Clusters.Joined(ctx)
@@ -76,6 +77,9 @@ func (s *Service) ListInMember(ctx context.Context, in object.Name, of Kind, arg
 			return nil, err
 		}
 		return page.Unread[*Resource](fmt.Sprintf("objects of %s are not collected: the inventory has no such cluster in this instance", in.Name)), nil
+	}
+	if err := s.askedOf(ctx, in.Name, of); err != nil {
+		return nil, err
 	}
 	result, err := s.lister.ListOne(ctx, r)
 	if err != nil {
@@ -98,12 +102,12 @@ func (s *Service) ListInMember(ctx context.Context, in object.Name, of Kind, arg
 // PrefetchInMembers starts reading what ListInMember will be asked for in each of some member clusters.
 func (s *Service) PrefetchInMembers(ctx context.Context, members []object.Name, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) {
 	joined, err := s.members.Clusters.Joined(ctx)
-	if err != nil || of.inMembers() != nil {
+	if err != nil || of.Validate() != nil {
 		return
 	}
 	var parts []index.Part
 	for _, in := range members {
-		if slices.Contains(joined[in.Instance], in.Name) {
+		if slices.Contains(joined[in.Instance], in.Name) && s.askedOf(ctx, in.Name, of) == nil {
 			parts = append(parts, index.Part{Cluster: in.Name})
 		}
 	}
@@ -119,13 +123,15 @@ func requestInMember(in object.Name, of Kind, args page.Args, f *Filter, order *
 	return r
 }
 
-// inMembers refuses a kind that is not collected of member clusters.
-func (k Kind) inMembers() error {
-	if collection.IsOfMembers(k.gvr()) {
-		return nil
-	}
-	if err := k.Validate(); err != nil {
+// askedOf refuses a kind that is not to be collected of a member cluster.
+func (s *Service) askedOf(ctx context.Context, member string, of Kind) error {
+	asked, err := collection.Asked(ctx, s.members.Watched, member)
+	if err != nil || asked.Has(of.gvr()) {
 		return err
 	}
-	return apierror.Invalid("resource", "%q of %s is not collected of member clusters; these are: %s", k.Resource, k.gvr().GroupVersion(), collection.NamesOfMembers())
+	more := ". An administrator can add it to spec.collect.ofMembers of the Instance"
+	if access.IsSecret(index.Type{Group: of.Group, Version: of.Version, Resource: of.Resource}) {
+		more = ""
+	}
+	return apierror.Invalid("resource", "%q of %s is not collected of %s; these are: %s%s", of.Resource, of.gvr().GroupVersion(), member, asked, more)
 }

@@ -44,7 +44,8 @@ func TestKindsOfMembers(t *testing.T) {
 	for _, of := range []Kind{
 		services, {"", "v1", "pods"}, {"", "v1", "nodes"}, {"", "v1", "namespaces"}, {"", "v1", "events"},
 		{"apps", "v1", "deployments"}, {"apps", "v1", "statefulsets"}, {"apps", "v1", "daemonsets"}, {"apps", "v1", "replicasets"}, {"apps", "v1", "controllerrevisions"},
-		{"batch", "v1", "jobs"}, {"batch", "v1", "cronjobs"},
+		{"batch", "v1", "jobs"}, {"batch", "v1", "cronjobs"}, {"", "v1", "persistentvolumeclaims"}, {"autoscaling", "v2", "horizontalpodautoscalers"},
+		{"networking.k8s.io", "v1", "ingresses"}, {"networking.k8s.io", "v1", "ingressclasses"},
 	} {
 		i := &indexed{}
 		if _, err := memberService(t, i).ListInMember(t.Context(), inM1, of, page.Args{}, nil, nil, false, index.Metadata); err != nil || i.asked != 1 {
@@ -61,7 +62,7 @@ func TestKindsOfMembers(t *testing.T) {
 		if !apierror.Is(err, apierror.CodeInvalid) || i.asked+len(i.ahead) > 0 {
 			t.Errorf("%v: got %v after %d requests", of, err, i.asked+len(i.ahead))
 		}
-		if of.Validate() == nil && !strings.Contains(err.Error(), "pods, nodes, services, namespaces, events of v1; deployments") {
+		if of.Validate() == nil && !strings.Contains(err.Error(), "pods, nodes, services, namespaces, events, persistentvolumeclaims of v1; deployments") {
 			t.Errorf("%v: %q does not name the kinds", of, err)
 		}
 	}

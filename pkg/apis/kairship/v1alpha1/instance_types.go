@@ -99,6 +99,11 @@ type InstanceSpec struct {
 	// +optional
 	// +kubebuilder:default=Retain
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+
+	// Collect are kinds of objects that the index collects of this instance and its members
+	// besides those that it collects of all.
+	// +optional
+	Collect *CollectedKinds `json:"collect,omitempty"`
 }
 
 // StaleCluster is a member cluster whose figures are old.

@@ -25,6 +25,7 @@ type UpdateInput struct {
 	KarmadaVersion  *string
 	Components      *instance.Components
 	DeletionPolicy  *v1alpha1.DeletionPolicy
+	Collect         *v1alpha1.CollectedKinds
 	Kubeconfig      *string
 	DryRun          bool
 }
@@ -148,6 +149,11 @@ func (in *UpdateInput) apply(i *v1alpha1.Instance) error {
 	}
 	if in.DeletionPolicy != nil {
 		i.Spec.DeletionPolicy = *in.DeletionPolicy
+	}
+	if in.Collect != nil {
+		if i.Spec.Collect = in.Collect; len(in.Collect.OfInstance)+len(in.Collect.OfMembers) == 0 {
+			i.Spec.Collect = nil
+		}
 	}
 	if in.Components != nil {
 		components, err := in.Components.Settings(componentsArgument)
