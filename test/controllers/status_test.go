@@ -110,7 +110,7 @@ func TestFlappingIsNotReported(t *testing.T) {
 	}
 
 	before := w.since(name, v1alpha1.ConditionReady)
-	const times, each = 8, 2 * time.Second
+	const times, each = 4, 2 * time.Second
 	for range times {
 		door.shut()
 		time.Sleep(each)

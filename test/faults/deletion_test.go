@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/internal/poll"
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
 
@@ -42,6 +43,9 @@ func TestInstanceDeleted(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.name == "while its API server is gone" && !fleet.Long() {
+				t.Skip("one that hangs is the harder case; KAIRSHIP_LONG=1 runs it")
+			}
 			s := begin(t)
 			d := s.aboutToDelete(t, "beta")
 			mend := tt.broken(t, s)

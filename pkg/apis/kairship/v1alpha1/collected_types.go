@@ -21,13 +21,13 @@ type CollectedKinds struct {
 }
 
 // CollectedKind names a kind of objects, custom resources among them.
-// +kubebuilder:validation:XValidation:rule="self.group != ” || self.resource != 'secrets'",message="Secrets are not collected: their values would be in the index's database",fieldPath=".resource",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="size(self.group) > 0 || self.resource != 'secrets'",message="Secrets are not collected: their values would be in the index's database",fieldPath=".resource",reason=FieldValueForbidden
 type CollectedKind struct {
 	// Group is the API group, such as argoproj.io; it is empty for the core group.
 	// +optional
 	// +kubebuilder:default=""
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="must be an API group such as argoproj.io, or empty for the core group"
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="must be an API group such as argoproj.io, or empty for the core group"
 	Group string `json:"group"`
 
 	// Version is the one to collect; each version would be an object of its own.
