@@ -38,6 +38,30 @@ components:
   featureGates: {PropagateDeps: false, CustomizedClusterResourceModeling: true}
   imageRegistry: registry.example.com:5000/mirror
   crdTarballURL: https://files.example.com/crds.tar.gz`},
+		{name: "alpha", reason: "kinds of any group may be collected", spec: external + `
+collect:
+  ofInstance: [{group: argoproj.io, version: v1alpha1, resource: rollouts}, {version: v1, resource: endpoints}]
+  ofMembers: [{group: secrets-store.csi.x-k8s.io, version: v1, resource: secretproviderclasses}]`},
+		{
+			name: "alpha", reason: "Secrets are not collected", spec: external + "\ncollect: {ofMembers: [{version: v1, resource: secrets}]}",
+			want: []string{"spec.collect.ofMembers[0].resource", "Secrets are not collected"},
+		},
+		{
+			name: "alpha", reason: "nor are they by another name", spec: external + "\ncollect: {ofInstance: [{version: v1, resource: Secrets}]}",
+			want: []string{"spec.collect.ofInstance[0].resource", "plural name of a kind in lower case"},
+		},
+		{
+			name: "alpha", reason: "not everything of a group is collected", spec: external + "\ncollect: {ofInstance: [{group: apps, version: v1, resource: '*'}]}",
+			want: []string{"spec.collect.ofInstance[0].resource", "plural name of a kind in lower case"},
+		},
+		{
+			name: "alpha", reason: "nor of all groups", spec: external + "\ncollect: {ofInstance: [{group: '*', version: v1, resource: secrets}]}",
+			want: []string{"spec.collect.ofInstance[0].group", "must be an API group"},
+		},
+		{
+			name: "alpha", reason: "a kind is collected in one version", spec: external + "\ncollect: {ofInstance: [{group: apps, version: v1, resource: x}, {group: apps, version: v2, resource: x}]}",
+			want: []string{"spec.collect.ofInstance[1]", "Duplicate value"},
+		},
 		{name: strings.Repeat("a", 34), reason: "a Managed name of 34 characters is accepted", spec: managed},
 		{
 			name: strings.Repeat("a", 35), reason: "the operator makes longer names from a Managed one", spec: managed,
