@@ -170,11 +170,11 @@ func (v visitor) events(ctx context.Context, wait bool) error {
 	return nil
 }
 
-// TestNothingIsLeftOfVisitors connects and disconnects a thousand times, ten
+// TestNothingIsLeftOfVisitors connects and disconnects 300 times, ten
 // thousand with KAIRSHIP_LONG=1, and counts goroutines, open files and the watches
 // that the instance has.
 func TestNothingIsLeftOfVisitors(t *testing.T) {
-	visits := 1000
+	visits := 300
 	if fleet.Long() {
 		visits = 10_000
 	}
