@@ -12863,8 +12863,8 @@ enum ActivationPreference @goModel(model: "github.com/kairship-io/kairship/pkg/f
   ): Resource
 
   """
-  Objects of any kind that the instance serves. Kinds that the index does not collect, Secrets
-  and those of most CustomResourceDefinitions, are read from the instance itself, as the
+  Objects of any kind that the instance serves. Kinds that the index does not collect, such as
+  Secrets and custom resources that ` + "`" + `Instance.collect` + "`" + ` does not name, are read from the instance itself, as the
   caller: ` + "`" + `freshness.source` + "`" + ` is LIVE, and its RBAC may answer FORBIDDEN. A kind that the
   instance does not serve is INVALID, never an empty list.
   """
@@ -12896,8 +12896,9 @@ enum ActivationPreference @goModel(model: "github.com/kairship-io/kairship/pkg/f
 extend type MemberCluster {
   """
   Objects that are in the member cluster, also those that others than Karmada put there, as
-  collected from it: Pods, Nodes, Services, Namespaces, Events, workloads, and what these make. Any
-  other kind is INVALID, also Secrets. A member that is not in the inventory is not collected, as
+  collected from it: Pods, Nodes, Services, Namespaces, Events, Ingresses, PersistentVolumeClaims,
+  workloads, what these make, and kinds that ` + "`" + `Instance.collect` + "`" + ` names. Any other kind is INVALID,
+  also Secrets. A member that is not in the inventory is not collected, as
   ` + "`" + `freshness` + "`" + ` then says.
 
   A role on the whole instance shows all of them. A role in some namespaces shows those in these
