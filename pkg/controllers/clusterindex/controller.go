@@ -58,13 +58,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		// By name and not by owner: a foreign PediaCluster that goes away makes room
 		// for ours.
 		Watches(&pediav1alpha2.PediaCluster{}, handler.EnqueueRequestsFromMapFunc(sameName)).
-		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(r.clustersOf), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, credentials.ProvenOtherwise()))). // That it is there and what it collects is what counts.
+		// That it is there counts, what it has collected, and with which credentials.
+		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(r.clustersOf),
+			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, credentials.ProvenOtherwise()))).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
 		Complete(phase.RetryConflicts(Name, r))
 }
 
-func sameName(_ context.Context, pedia client.Object) []reconcile.Request { return request(pedia.GetName()) }
+func sameName(_ context.Context, pedia client.Object) []reconcile.Request {
+	return request(pedia.GetName())
+}
 
 // clustersOf are the virtual cluster of an instance, and the clusters that belong to it.
 func (r *Reconciler) clustersOf(ctx context.Context, instance client.Object) []reconcile.Request {
