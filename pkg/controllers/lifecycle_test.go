@@ -194,7 +194,7 @@ func TestPhysicalClusterIsCollectedAndRemoved(t *testing.T) {
 	}
 	w.takeUp("phys")
 	w.indexCluster("phys")
-	w.wantCluster("phys", "True/Collecting", "collects 12 kinds")
+	w.wantCluster("phys", "True/Collecting", "collects 16 kinds")
 
 	t.Run("another endpoint and a proxy arrive", func(t *testing.T) {
 		patch := client.MergeFrom(get(w, "phys", cluster).DeepCopy())
