@@ -188,7 +188,7 @@ func TestAPartOfKarmadaFails(t *testing.T) {
 			if aggregated {
 				// Clusterpedia removes what it has of the members.
 				inner.says(name, v1alpha1.ConditionIndexed, "False/"+v1alpha1.ReasonCollectionFailed, wholeLook, "does not collect the member clusters")
-				poll.Until(t, turned, "the list of members says that it is not complete", func(ctx context.Context) error {
+				poll.Until(t, turned, "the list of members is reported as not complete", func(ctx context.Context) error {
 					members, freshness, err := inner.members(ctx, name)
 					if err == nil && (len(members) > 0 || !freshness.Stale || !strings.Contains(freshness.Message, "member clusters are not collected")) {
 						err = fmt.Errorf("it has %v and says %+v", members, freshness)

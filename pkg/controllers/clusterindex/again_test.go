@@ -35,7 +35,7 @@ func TestLookAgain(t *testing.T) {
 		{reason: "it was asked just now", collected: []pediav1alpha2.ClusterGroupResourcesStatus{services}, asked: at(time.Second), later: true},
 		{reason: "it was asked long ago", collected: []pediav1alpha2.ClusterGroupResourcesStatus{services}, asked: at(time.Hour), asks: true, later: true},
 		{reason: "it was asked by a clock that is ahead", collected: []pediav1alpha2.ClusterGroupResourcesStatus{services}, asked: at(-time.Hour), asks: true, later: true},
-		{reason: "the Secret is somebody else's", collected: []pediav1alpha2.ClusterGroupResourcesStatus{services}, foreign: true},
+		{reason: "the Secret has another owner", collected: []pediav1alpha2.ClusterGroupResourcesStatus{services}, foreign: true},
 	} {
 		cluster := clusterOf(v1alpha1.ClusterTypeVirtual)
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName(cluster.Name)}, Data: map[string][]byte{secretKey: []byte("k")}}

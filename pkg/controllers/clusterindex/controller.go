@@ -12,11 +12,13 @@ import (
 	"context"
 	"errors"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -59,8 +61,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		// for ours.
 		Watches(&pediav1alpha2.PediaCluster{}, handler.EnqueueRequestsFromMapFunc(sameName)).
 		// That it is there counts, what it has collected, and with which credentials.
-		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(r.clustersOf),
+		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(virtualOf),
 			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, credentials.ProvenOtherwise()))).
+		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(r.membersOf), builder.WithPredicates(collectsOtherwise())).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
 		Complete(phase.RetryConflicts(Name, r))
@@ -70,13 +73,35 @@ func sameName(_ context.Context, pedia client.Object) []reconcile.Request {
 	return request(pedia.GetName())
 }
 
-// clustersOf are the virtual cluster of an instance, and the clusters that belong to it.
-func (r *Reconciler) clustersOf(ctx context.Context, instance client.Object) []reconcile.Request {
-	requests := request(v1alpha1.VirtualClusterName(instance.GetName()))
+func virtualOf(_ context.Context, instance client.Object) []reconcile.Request {
+	return request(v1alpha1.VirtualClusterName(instance.GetName()))
+}
+
+// collectsOtherwise lets through that other kinds are collected of the members of an Instance than
+// before. At a start that is every Instance which names some.
+func collectsOtherwise() predicate.Predicate {
+	names := func(object client.Object) *v1alpha1.CollectedKinds {
+		instance, ok := object.(*v1alpha1.Instance)
+		if !ok {
+			return nil
+		}
+		return instance.Spec.Collect
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return names(e.Object) != nil },
+		DeleteFunc: func(e event.DeleteEvent) bool { return names(e.Object) != nil },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return !equality.Semantic.DeepEqual(names(e.ObjectOld), names(e.ObjectNew))
+		},
+	}
+}
+
+// membersOf are the clusters that refer to an instance, without its virtual one.
+func (r *Reconciler) membersOf(ctx context.Context, instance client.Object) (requests []reconcile.Request) {
 	all := &v1alpha1.ClusterList{}
 	if err := r.Client.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "Cannot find the clusters of an instance that changed", "instance", instance.GetName())
-		return requests
+		return nil
 	}
 	for i := range all.Items {
 		if ref := all.Items[i].Spec.InstanceRef; ref != nil && ref.Name == instance.GetName() && all.Items[i].Spec.Type != v1alpha1.ClusterTypeVirtual {

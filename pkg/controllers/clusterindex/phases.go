@@ -46,18 +46,9 @@ func (r *Reconciler) standForInstance(ctx context.Context, s *scope) error {
 
 // standsForInstance finds the Instance that a cluster was made for; nil when there is none.
 func standsForInstance(ctx context.Context, reader client.Reader, cluster *v1alpha1.Cluster) (*v1alpha1.Instance, error) {
-	if cluster.Spec.InstanceRef == nil {
-		return nil, nil //nolint:nilnil // None is an answer here, not an error.
-	}
-	instance := &v1alpha1.Instance{}
-	err := reader.Get(ctx, client.ObjectKey{Name: cluster.Spec.InstanceRef.Name}, instance)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // None is an answer here, not an error.
-	case err != nil:
-		return nil, fmt.Errorf("find the instance of cluster %q: %w", cluster.Name, err)
-	case !ownership.ByInstance(instance).Owns(cluster):
-		return nil, nil //nolint:nilnil // None is an answer here, not an error.
+	instance, err := referred(ctx, reader, cluster)
+	if err != nil || instance == nil || !ownership.ByInstance(instance).Owns(cluster) {
+		return nil, err
 	}
 	return instance, nil
 }
@@ -119,9 +110,11 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 	if s.unproven != nil {
 		return r.collectOn(ctx, s)
 	}
-	instance, err := r.instanceOf(ctx, s)
-	if err != nil {
-		return err
+	instance, err := s.instance, error(nil)
+	if instance == nil {
+		if instance, err = referred(ctx, r.Client, s.cluster); err != nil {
+			return err
+		}
 	}
 	wanted := pediaCluster(s.cluster, s.to, r.Collect.kinds(s.cluster.Spec.Type, instance))
 	s.owner.Mark(wanted)
@@ -177,18 +170,18 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// instanceOf is the instance that a cluster belongs to; nil for none.
-func (r *Reconciler) instanceOf(ctx context.Context, s *scope) (*v1alpha1.Instance, error) {
-	if s.instance != nil || s.cluster.Spec.InstanceRef == nil || s.cluster.Spec.InstanceRef.Name == "" {
-		return s.instance, nil
+// referred is the instance that a cluster refers to; nil when there is none.
+func referred(ctx context.Context, reader client.Reader, cluster *v1alpha1.Cluster) (*v1alpha1.Instance, error) {
+	if cluster.Spec.InstanceRef == nil || cluster.Spec.InstanceRef.Name == "" {
+		return nil, nil //nolint:nilnil // None is an answer here, not an error.
 	}
 	instance := &v1alpha1.Instance{}
-	err := r.Client.Get(ctx, client.ObjectKey{Name: s.cluster.Spec.InstanceRef.Name}, instance)
+	err := reader.Get(ctx, client.ObjectKey{Name: cluster.Spec.InstanceRef.Name}, instance)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil //nolint:nilnil // None is an answer here, not an error.
 	case err != nil:
-		return nil, fmt.Errorf("find the instance of cluster %q: %w", s.cluster.Name, err)
+		return nil, fmt.Errorf("find the instance of cluster %q: %w", cluster.Name, err)
 	}
 	return instance, nil
 }

@@ -96,9 +96,7 @@ func stateOf(c *pediav1alpha2.ClusterResourceSyncCondition) State {
 // collector takes them for a kind that is not served: it removes what it has of them, and does not
 // always notice when they are served again.
 func MembersMissing(pc *pediav1alpha2.PediaCluster) bool {
-	asked := slices.ContainsFunc(pc.Spec.SyncResources, func(g pediav1alpha2.ClusterGroupResources) bool {
-		return g.Group == index.MemberClusters.Group && slices.Contains(g.Resources, index.MemberClusters.Resource)
-	})
+	asked := Kinds(pc.Spec.SyncResources).Has(index.MemberClusters.GroupVersionResource())
 	return asked && !slices.ContainsFunc(pc.Status.SyncResources, func(g pediav1alpha2.ClusterGroupResourcesStatus) bool {
 		return g.Group == index.MemberClusters.Group && slices.ContainsFunc(g.Resources, func(r pediav1alpha2.ClusterResourceStatus) bool {
 			return r.Name == index.MemberClusters.Resource

@@ -2,9 +2,10 @@ package collection
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -67,11 +68,6 @@ func With(kinds []pediav1alpha2.ClusterGroupResources, more ...v1alpha1.Collecte
 	return kinds
 }
 
-var (
-	groupPattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-	namePattern  = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
-)
-
 // Parse reads a kind that is written as group/version/resource, or version/resource in the core group.
 // Its errors are for the person who wrote it.
 func Parse(text string) (v1alpha1.CollectedKind, error) {
@@ -79,7 +75,8 @@ func Parse(text string) (v1alpha1.CollectedKind, error) {
 	if len(parts) == 2 {
 		parts = append([]string{""}, parts...)
 	}
-	if len(parts) != 3 || parts[0] != "" && !groupPattern.MatchString(parts[0]) || !namePattern.MatchString(parts[1]) || !namePattern.MatchString(parts[2]) {
+	if len(parts) != 3 || parts[0] != "" && len(validation.IsDNS1123Subdomain(parts[0])) > 0 ||
+		len(validation.IsDNS1035Label(parts[1])) > 0 || len(validation.IsDNS1035Label(parts[2])) > 0 {
 		return v1alpha1.CollectedKind{}, fmt.Errorf("must be group/version/resource with the plural name, such as argoproj.io/v1alpha1/rollouts, or v1/endpoints in the core group, not %q", text)
 	}
 	if parts[0] == "" && parts[2] == "secrets" {

@@ -73,7 +73,7 @@ func with(pc *pediav1alpha2.PediaCluster, kinds ...pediav1alpha2.ClusterGroupRes
 
 // instanceOf is a record that is to have member clusters.
 func instanceOf(pc *pediav1alpha2.PediaCluster) *pediav1alpha2.PediaCluster {
-	pc.Spec.SyncResources = []pediav1alpha2.ClusterGroupResources{{Group: "cluster.karmada.io", Resources: []string{"clusters"}}}
+	pc.Spec.SyncResources = []pediav1alpha2.ClusterGroupResources{{Group: "cluster.karmada.io", Versions: []string{"v1alpha1"}, Resources: []string{"clusters"}}}
 	return pc
 }
 
