@@ -110,8 +110,9 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 	if s.unproven != nil {
 		return r.collectOn(ctx, s)
 	}
-	instance, err := s.instance, error(nil)
+	instance := s.instance
 	if instance == nil {
+		var err error
 		if instance, err = referred(ctx, r.Client, s.cluster); err != nil {
 			return err
 		}
@@ -120,7 +121,7 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 	s.owner.Mark(wanted)
 
 	stored := &pediav1alpha2.PediaCluster{}
-	err = r.Client.Get(ctx, client.ObjectKeyFromObject(wanted), stored)
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(wanted), stored)
 	switch {
 	case apierrors.IsNotFound(err):
 		if err := r.storeCredentials(ctx, s, nil); err != nil {
