@@ -132,6 +132,10 @@ test-fleet: ui ## The suites in test/ and GraphiQL in a browser, against a fleet
 	@echo "==> suites against a fleet in $(TEST_DIR)"
 	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) --operator $(FLAGS) -- hack/test-suites.sh $(TESTFLAGS)
 
+.PHONY: test-long
+test-long: ## The unit tests and the suites in their long form, as a release runs them: every case of those that `make test` leaves out
+	@KAIRSHIP_LONG=1 $(MAKE) test-unit reproducible test-fleet
+
 .PHONY: test-faults
 test-faults: ## Of these only those that kill and stop parts of the fleet (KAIRSHIP_FAULTS=0 leaves them out)
 	@KAIRSHIP_FAULTS=only $(MAKE) test-fleet

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
@@ -279,7 +280,7 @@ func TestAnInstanceWithoutBindingsIsNotDisturbed(t *testing.T) {
 
 // TestAnInterruptionAtEveryWriteOfABinding stops the reconcilers before their
 // first write, in either cluster, their second one and so on, and lets them
-// begin anew. The end must be the same each time.
+// begin anew. The end must be the same each time. The short form takes every third.
 func TestAnInterruptionAtEveryWriteOfABinding(t *testing.T) {
 	killed := errors.New("killed")
 	w := newAccessWorld(t)
@@ -287,7 +288,7 @@ func TestAnInterruptionAtEveryWriteOfABinding(t *testing.T) {
 	defer w.leaveNothing("killed")
 	w.namespace("killed-shop")
 	var interrupted int
-	for stop := 1; ; stop++ {
+	for stop := 1; ; stop += longtest.Step() {
 		name := fmt.Sprintf("killed-%d", stop)
 		w.restart()
 		countdown := stop
@@ -323,7 +324,7 @@ func TestAnInterruptionAtEveryWriteOfABinding(t *testing.T) {
 		}
 		interrupted++
 	}
-	if interrupted < 30 {
+	if interrupted*longtest.Step() < 30 {
 		t.Errorf("only %d writes were interrupted: there must be more", interrupted)
 	}
 }

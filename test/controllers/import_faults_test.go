@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/test/internal/fleet"
 )
 
 var managers = []string{"kairship-controller-manager-0", "kairship-controller-manager-1"}
@@ -33,9 +33,7 @@ func errorf(err error, format string, args ...any) error {
 // entry again, what stayed is taken up. Patience alone is a minute and a half of it,
 // so it is for the long form.
 func TestDeletedWithADeadMember(t *testing.T) {
-	if !fleet.Long() {
-		t.Skip("it waits for minutes; KAIRSHIP_LONG=1 runs it")
-	}
+	longtest.Only(t, "it waits for minutes")
 	s := openImports(t)
 	s.restoreM3()
 	s.edit("m3", func(spec *v1alpha1.ClusterSpec) {
@@ -157,8 +155,8 @@ func TestBothManagersDieHalfway(t *testing.T) {
 		}},
 	} {
 		t.Run(moment.name, func(t *testing.T) {
-			if moment.name == "while it leaves" && !fleet.Long() {
-				t.Skip("the first and the last moment are enough; KAIRSHIP_LONG=1 runs it")
+			if moment.name != "while it joins" {
+				longtest.Only(t, "most is left half done by the last moment")
 			}
 			inner := *s
 			inner.T = t

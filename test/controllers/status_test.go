@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/fleet"
@@ -159,7 +160,7 @@ func TestAPartOfKarmadaFails(t *testing.T) {
 	// A new instance is looked at right away, so the short form registers an alias of
 	// beta.
 	lookedAt := func(inner *watcher) string {
-		if fleet.Long() {
+		if longtest.On() {
 			return "beta"
 		}
 		name := fmt.Sprintf("again-%d", time.Now().UnixMilli())
@@ -219,7 +220,7 @@ func TestAPartOfKarmadaFails(t *testing.T) {
 		// The fleet's components elect no leader, so the test keeps the Lease for one.
 		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "karmada-system", Name: "karmada-scheduler"}}
 		renewed := metav1.NewMicroTime(time.Now())
-		if !fleet.Long() {
+		if !longtest.On() {
 			renewed.Time = renewed.Add(-time.Hour)
 		}
 		lease.Spec = coordinationv1.LeaseSpec{HolderIdentity: new("somebody"), LeaseDurationSeconds: new(int32(15)), RenewTime: &renewed}

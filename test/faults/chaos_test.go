@@ -28,7 +28,7 @@ const (
 	// chaosVariable says how long the chaos lasts, and chaosSeed which one it is.
 	chaosVariable, chaosSeed = "KAIRSHIP_CHAOS", "KAIRSHIP_CHAOS_SEED"
 	// shortChaos is what takes part in `make test`.
-	shortChaos = 75 * time.Second
+	shortChaos = 45 * time.Second
 	// restWithin bounds how long it may take after the chaos until everything is as it
 	// should be. On a machine that has nothing else to do it is under a minute; that
 	// is what is printed. Clusterpedia's and Karmada's own watches wait for up to half

@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
 
@@ -43,8 +43,8 @@ func TestInstanceDeleted(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.name == "while its API server is gone" && !fleet.Long() {
-				t.Skip("one that hangs is the harder case; KAIRSHIP_LONG=1 runs it")
+			if tt.name == "while its API server is gone" {
+				longtest.Only(t, "one that hangs is the harder case")
 			}
 			s := begin(t)
 			d := s.aboutToDelete(t, "beta")

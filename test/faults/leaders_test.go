@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/fleet"
@@ -25,6 +26,7 @@ const twoLeadFor = 30 * time.Second
 // the other writes a moment late. No write of the one may undo what the other knew
 // better, and in the end everything is as with one.
 func TestTwoLeaders(t *testing.T) {
+	longtest.Only(t, "it takes minutes, and TestLeaderFrozen has two leaders for a moment")
 	s := begin(t)
 	s.leader(t)
 	c := newChurn(t, s, uint64(time.Now().UnixNano()))

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
@@ -92,7 +93,7 @@ func TestHostileRequests(t *testing.T) {
 		t.Errorf("the process holds %d MiB more than before", grown>>20)
 	}
 	allowed := max(slower*at(before, 99), patient)
-	if fleet.Long() {
+	if longtest.On() {
 		allowed = slowerLong * at(before, 99)
 	}
 	if p := at(during, 99); p > allowed {

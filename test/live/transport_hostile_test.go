@@ -18,6 +18,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 )
@@ -170,12 +171,12 @@ func (v visitor) events(ctx context.Context, wait bool) error {
 	return nil
 }
 
-// TestNothingIsLeftOfVisitors connects and disconnects 300 times, ten
+// TestNothingIsLeftOfVisitors connects and disconnects a hundred times, ten
 // thousand with KAIRSHIP_LONG=1, and counts goroutines, open files and the watches
 // that the instance has.
 func TestNothingIsLeftOfVisitors(t *testing.T) {
-	visits := 300
-	if fleet.Long() {
+	visits := 100
+	if longtest.On() {
 		visits = 10_000
 	}
 	f := fleet.Open(t)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/internal/longtest"
 )
 
 // TestRotationUnderLoad replaces alpha's credentials several times while fifty
@@ -21,7 +21,7 @@ import (
 // With KAIRSHIP_LONG=1 it is ten times in a minute.
 func TestRotationUnderLoad(t *testing.T) {
 	rotations, pause := 3, 4*time.Second
-	if fleet.Long() {
+	if longtest.On() {
 		rotations, pause = 10, 6*time.Second
 	}
 	w := open(t)

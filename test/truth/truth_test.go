@@ -27,7 +27,7 @@ const (
 	// lengthVariable says how long a run takes, and seedVariable which one it is.
 	lengthVariable, seedVariable = "KAIRSHIP_TRUTH", "KAIRSHIP_TRUTH_SEED"
 	// short is what takes part in `make test`.
-	short = time.Minute
+	short = 40 * time.Second
 	// restWithin bounds how long it may take until all is well again.
 	restWithin = 8 * time.Minute
 	// deployAgain is how long a workload has to become HEALTHY until it is deployed again.

@@ -129,10 +129,6 @@ func Open(t testing.TB) *Fleet {
 	return f
 }
 
-// Long reports whether tests which have a long form are to take it: KAIRSHIP_LONG is set.
-// What only waits for minutes is left to it, so that `make test` stays bearable.
-func Long() bool { return os.Getenv("KAIRSHIP_LONG") != "" }
-
 // Main runs the tests of a package. Suites that run at the same time against
 // one fleet wait for each other, because some of them break it on purpose.
 func Main(m *testing.M) (code int) {
