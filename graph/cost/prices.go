@@ -4,10 +4,12 @@ import "maps"
 
 // Sizes of lists that cannot be paged, as they usually are.
 const (
-	usualClusters  = 3
-	usualPods      = 5
-	usualOverrides = 2
-	usualResults   = 20
+	usualClusters   = 3
+	usualPods       = 5
+	usualConditions = 5
+	usualContainers = 2
+	usualOverrides  = 2
+	usualResults    = 20
 	// usualFacetValues is the default number of values that are returned.
 	usualFacetValues = 20
 )
@@ -85,6 +87,10 @@ func Prices() map[string]Price {
 
 		// A row has neither.
 		"Pod.manifest":         {Requests: 1, Value: document},
+		"Pod.conditions":       {Requests: 1, Items: usualConditions},
+		"Pod.containers":       {Requests: 1, Items: usualContainers},
+		"Pod.requests":         {Requests: 1},
+		"Pod.limits":           {Requests: 1},
 		"Pod.memberCluster":    {Requests: 1},
 		"PodConnection.facets": {Requests: 1, CountedBy: "fields"},
 		"PodFacet.values":      {Items: usualFacetValues},

@@ -306,6 +306,11 @@ type ComplexityRoot struct {
 		Value         func(childComplexity int) int
 	}
 
+	ComputeResources struct {
+		CPU    func(childComplexity int) int
+		Memory func(childComplexity int) int
+	}
+
 	Condition struct {
 		LastTransitionTime func(childComplexity int) int
 		Message            func(childComplexity int) int
@@ -313,6 +318,15 @@ type ComplexityRoot struct {
 		Reason             func(childComplexity int) int
 		Status             func(childComplexity int) int
 		Type               func(childComplexity int) int
+	}
+
+	ContainerTermination struct {
+		ExitCode   func(childComplexity int) int
+		FinishedAt func(childComplexity int) int
+		Message    func(childComplexity int) int
+		Reason     func(childComplexity int) int
+		Signal     func(childComplexity int) int
+		StartedAt  func(childComplexity int) int
 	}
 
 	CordonMemberClusterPayload struct {
@@ -1073,10 +1087,13 @@ type ComplexityRoot struct {
 
 	Pod struct {
 		ClusterName   func(childComplexity int) int
+		Conditions    func(childComplexity int) int
+		Containers    func(childComplexity int) int
 		CreatedAt     func(childComplexity int) int
 		Images        func(childComplexity int) int
 		Instance      func(childComplexity int) int
 		Labels        func(childComplexity int) int
+		Limits        func(childComplexity int) int
 		Manifest      func(childComplexity int) int
 		MemberCluster func(childComplexity int) int
 		Message       func(childComplexity int) int
@@ -1086,6 +1103,7 @@ type ComplexityRoot struct {
 		Phase         func(childComplexity int) int
 		PodIP         func(childComplexity int) int
 		Ready         func(childComplexity int) int
+		Requests      func(childComplexity int) int
 		Restarts      func(childComplexity int) int
 		UID           func(childComplexity int) int
 	}
@@ -1097,6 +1115,23 @@ type ComplexityRoot struct {
 		Nodes      func(childComplexity int) int
 		PageInfo   func(childComplexity int) int
 		TotalCount func(childComplexity int) int
+	}
+
+	PodContainer struct {
+		Image           func(childComplexity int) int
+		ImageID         func(childComplexity int) int
+		LastTermination func(childComplexity int) int
+		Limits          func(childComplexity int) int
+		Message         func(childComplexity int) int
+		Name            func(childComplexity int) int
+		Ready           func(childComplexity int) int
+		Reason          func(childComplexity int) int
+		Requests        func(childComplexity int) int
+		Restarts        func(childComplexity int) int
+		StartedAt       func(childComplexity int) int
+		State           func(childComplexity int) int
+		Termination     func(childComplexity int) int
+		Type            func(childComplexity int) int
 	}
 
 	PodEdge struct {
@@ -2514,6 +2549,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CommandArgsOverrider.Value(childComplexity), true
 
+	case "ComputeResources.cpu":
+		if e.ComplexityRoot.ComputeResources.CPU == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ComputeResources.CPU(childComplexity), true
+	case "ComputeResources.memory":
+		if e.ComplexityRoot.ComputeResources.Memory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ComputeResources.Memory(childComplexity), true
+
 	case "Condition.lastTransitionTime":
 		if e.ComplexityRoot.Condition.LastTransitionTime == nil {
 			break
@@ -2550,6 +2598,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Condition.Type(childComplexity), true
+
+	case "ContainerTermination.exitCode":
+		if e.ComplexityRoot.ContainerTermination.ExitCode == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContainerTermination.ExitCode(childComplexity), true
+	case "ContainerTermination.finishedAt":
+		if e.ComplexityRoot.ContainerTermination.FinishedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContainerTermination.FinishedAt(childComplexity), true
+	case "ContainerTermination.message":
+		if e.ComplexityRoot.ContainerTermination.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContainerTermination.Message(childComplexity), true
+	case "ContainerTermination.reason":
+		if e.ComplexityRoot.ContainerTermination.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContainerTermination.Reason(childComplexity), true
+	case "ContainerTermination.signal":
+		if e.ComplexityRoot.ContainerTermination.Signal == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContainerTermination.Signal(childComplexity), true
+	case "ContainerTermination.startedAt":
+		if e.ComplexityRoot.ContainerTermination.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContainerTermination.StartedAt(childComplexity), true
 
 	case "CordonMemberClusterPayload.consistencyToken":
 		if e.ComplexityRoot.CordonMemberClusterPayload.ConsistencyToken == nil {
@@ -6043,6 +6128,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Pod.ClusterName(childComplexity), true
+	case "Pod.conditions":
+		if e.ComplexityRoot.Pod.Conditions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Pod.Conditions(childComplexity), true
+	case "Pod.containers":
+		if e.ComplexityRoot.Pod.Containers == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Pod.Containers(childComplexity), true
 	case "Pod.createdAt":
 		if e.ComplexityRoot.Pod.CreatedAt == nil {
 			break
@@ -6067,6 +6164,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Pod.Labels(childComplexity), true
+	case "Pod.limits":
+		if e.ComplexityRoot.Pod.Limits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Pod.Limits(childComplexity), true
 	case "Pod.manifest":
 		if e.ComplexityRoot.Pod.Manifest == nil {
 			break
@@ -6121,6 +6224,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Pod.Ready(childComplexity), true
+	case "Pod.requests":
+		if e.ComplexityRoot.Pod.Requests == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Pod.Requests(childComplexity), true
 	case "Pod.restarts":
 		if e.ComplexityRoot.Pod.Restarts == nil {
 			break
@@ -6175,6 +6284,91 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PodConnection.TotalCount(childComplexity), true
+
+	case "PodContainer.image":
+		if e.ComplexityRoot.PodContainer.Image == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.Image(childComplexity), true
+	case "PodContainer.imageID":
+		if e.ComplexityRoot.PodContainer.ImageID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.ImageID(childComplexity), true
+	case "PodContainer.lastTermination":
+		if e.ComplexityRoot.PodContainer.LastTermination == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.LastTermination(childComplexity), true
+	case "PodContainer.limits":
+		if e.ComplexityRoot.PodContainer.Limits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.Limits(childComplexity), true
+	case "PodContainer.message":
+		if e.ComplexityRoot.PodContainer.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.Message(childComplexity), true
+	case "PodContainer.name":
+		if e.ComplexityRoot.PodContainer.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.Name(childComplexity), true
+	case "PodContainer.ready":
+		if e.ComplexityRoot.PodContainer.Ready == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.Ready(childComplexity), true
+	case "PodContainer.reason":
+		if e.ComplexityRoot.PodContainer.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.Reason(childComplexity), true
+	case "PodContainer.requests":
+		if e.ComplexityRoot.PodContainer.Requests == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.Requests(childComplexity), true
+	case "PodContainer.restarts":
+		if e.ComplexityRoot.PodContainer.Restarts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.Restarts(childComplexity), true
+	case "PodContainer.startedAt":
+		if e.ComplexityRoot.PodContainer.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.StartedAt(childComplexity), true
+	case "PodContainer.state":
+		if e.ComplexityRoot.PodContainer.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.State(childComplexity), true
+	case "PodContainer.termination":
+		if e.ComplexityRoot.PodContainer.Termination == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.Termination(childComplexity), true
+	case "PodContainer.type":
+		if e.ComplexityRoot.PodContainer.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodContainer.Type(childComplexity), true
 
 	case "PodEdge.cursor":
 		if e.ComplexityRoot.PodEdge.Cursor == nil {
@@ -11331,10 +11525,96 @@ type Pod {
   message: String
   "Images of its containers, init containers last, each once."
   images: [String!]!
+  "Its state in detail, as the kubelet and the scheduler report it."
+  conditions: [Condition!]!
+  "Its containers in the order of the pod: init containers and sidecars, then those that do its work, then ephemeral ones."
+  containers: [PodContainer!]!
+  "What it has asked for, and what a node must have free for it: its containers together, with its overhead."
+  requests: ComputeResources!
+  "What it may use at most. A resource is null where any of its containers has no limit of it."
+  limits: ComputeResources!
   "When it was created."
   createdAt: Time!
   "The whole pod as JSON."
   manifest: JSON! @tag(name: "raw")
+}
+
+"What a container is for."
+enum PodContainerType {
+  "It ends before those that do the pod's work begin."
+  INIT
+  "It starts before those that do the pod's work, and runs beside them."
+  SIDECAR
+  "It does the pod's work."
+  MAIN
+  "It was put into a running pod to look at it."
+  EPHEMERAL
+}
+
+"What a container is doing."
+enum PodContainerState {
+  "It does not run yet, or not again yet; ` + "`" + `reason` + "`" + ` says why."
+  WAITING
+  "It runs."
+  RUNNING
+  "It ended."
+  TERMINATED
+}
+
+"A container of a pod."
+type PodContainer {
+  "Its name."
+  name: String!
+  "What it is for."
+  type: PodContainerType!
+  "The image that was asked for."
+  image: String!
+  "The image that runs, with its digest; null until the node has it."
+  imageID: String
+  "It passes its readiness probe; of an init container: it ended well."
+  ready: Boolean!
+  "How often it was started again."
+  restarts: Int!
+  "What it is doing. A container that nothing is reported of waits."
+  state: PodContainerState!
+  "Why it waits or ended, as ` + "`" + `CrashLoopBackOff` + "`" + `; null while it runs, and where nothing says why."
+  reason: String
+  "The same for a person; null where nothing more is said."
+  message: String
+  "When it was started; null while it waits."
+  startedAt: Time
+  "How it ended, if it ended."
+  termination: ContainerTermination
+  "How it ended the time before it was started again; null where it never was."
+  lastTermination: ContainerTermination
+  "What it asks for."
+  requests: ComputeResources!
+  "What it may use at most."
+  limits: ComputeResources!
+}
+
+"How a container ended."
+type ContainerTermination {
+  "Its exit code; 0 when it ended well."
+  exitCode: Int!
+  "The signal that ended it; null where none did."
+  signal: Int
+  "Why, as ` + "`" + `OOMKilled` + "`" + ` or ` + "`" + `Error` + "`" + `; null where nothing says why."
+  reason: String
+  "The same for a person; null where nothing more is said."
+  message: String
+  "When it was started."
+  startedAt: Time
+  "When it ended."
+  finishedAt: Time
+}
+
+"Amounts of CPU and memory."
+type ComputeResources {
+  "CPU in cores; null where none is given."
+  cpu: Float
+  "Memory in bytes; null where none is given."
+  memory: Float
 }
 `, BuiltIn: false},
 	{Name: "../schema/policy.graphqls", Input: `extend type Instance {
@@ -14950,6 +15230,16 @@ func (ec *executionContext) childFields_CommandArgsOverrider(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type CommandArgsOverrider", field.Name)
 }
 
+func (ec *executionContext) childFields_ComputeResources(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cpu":
+		return ec.fieldContext_ComputeResources_cpu(ctx, field)
+	case "memory":
+		return ec.fieldContext_ComputeResources_memory(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ComputeResources", field.Name)
+}
+
 func (ec *executionContext) childFields_Condition(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "type":
@@ -14966,6 +15256,24 @@ func (ec *executionContext) childFields_Condition(ctx context.Context, field gra
 		return ec.fieldContext_Condition_observedGeneration(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Condition", field.Name)
+}
+
+func (ec *executionContext) childFields_ContainerTermination(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "exitCode":
+		return ec.fieldContext_ContainerTermination_exitCode(ctx, field)
+	case "signal":
+		return ec.fieldContext_ContainerTermination_signal(ctx, field)
+	case "reason":
+		return ec.fieldContext_ContainerTermination_reason(ctx, field)
+	case "message":
+		return ec.fieldContext_ContainerTermination_message(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_ContainerTermination_startedAt(ctx, field)
+	case "finishedAt":
+		return ec.fieldContext_ContainerTermination_finishedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ContainerTermination", field.Name)
 }
 
 func (ec *executionContext) childFields_CordonMemberClusterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16262,6 +16570,14 @@ func (ec *executionContext) childFields_Pod(ctx context.Context, field graphql.C
 		return ec.fieldContext_Pod_message(ctx, field)
 	case "images":
 		return ec.fieldContext_Pod_images(ctx, field)
+	case "conditions":
+		return ec.fieldContext_Pod_conditions(ctx, field)
+	case "containers":
+		return ec.fieldContext_Pod_containers(ctx, field)
+	case "requests":
+		return ec.fieldContext_Pod_requests(ctx, field)
+	case "limits":
+		return ec.fieldContext_Pod_limits(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Pod_createdAt(ctx, field)
 	case "manifest":
@@ -16286,6 +16602,40 @@ func (ec *executionContext) childFields_PodConnection(ctx context.Context, field
 		return ec.fieldContext_PodConnection_freshness(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PodConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PodContainer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_PodContainer_name(ctx, field)
+	case "type":
+		return ec.fieldContext_PodContainer_type(ctx, field)
+	case "image":
+		return ec.fieldContext_PodContainer_image(ctx, field)
+	case "imageID":
+		return ec.fieldContext_PodContainer_imageID(ctx, field)
+	case "ready":
+		return ec.fieldContext_PodContainer_ready(ctx, field)
+	case "restarts":
+		return ec.fieldContext_PodContainer_restarts(ctx, field)
+	case "state":
+		return ec.fieldContext_PodContainer_state(ctx, field)
+	case "reason":
+		return ec.fieldContext_PodContainer_reason(ctx, field)
+	case "message":
+		return ec.fieldContext_PodContainer_message(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_PodContainer_startedAt(ctx, field)
+	case "termination":
+		return ec.fieldContext_PodContainer_termination(ctx, field)
+	case "lastTermination":
+		return ec.fieldContext_PodContainer_lastTermination(ctx, field)
+	case "requests":
+		return ec.fieldContext_PodContainer_requests(ctx, field)
+	case "limits":
+		return ec.fieldContext_PodContainer_limits(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PodContainer", field.Name)
 }
 
 func (ec *executionContext) childFields_PodEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -97,6 +97,14 @@ func (s selection) itemDetail() index.Detail {
 	return index.Metadata
 }
 
+// podDetail is how much of a list's pods is selected. What is not in their rows is in the whole objects.
+func (s selection) podDetail() index.Detail {
+	if s.items().has("manifest", "conditions", "containers", "requests", "limits") {
+		return index.Whole
+	}
+	return index.Metadata
+}
+
 // templateDetail is how much of a workload is selected.
 func (s selection) templateDetail() index.Detail {
 	switch {
@@ -224,7 +232,7 @@ func (s selection) facets() listing.Facets {
 func podNeeds(ctx context.Context) pod.Needs { return selected(ctx).podNeeds() }
 
 func (s selection) podNeeds() pod.Needs {
-	return pod.Needs{Count: s.has("totalCount"), Facets: s.facets(), Detail: s.itemDetail(), MemberClusters: s.items().has("memberCluster")}
+	return pod.Needs{Count: s.has("totalCount"), Facets: s.facets(), Detail: s.podDetail(), MemberClusters: s.items().has("memberCluster")}
 }
 
 // workloadNeeds is what one workload will be asked for.

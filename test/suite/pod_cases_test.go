@@ -293,6 +293,7 @@ func TestPodsCostOneStatement(t *testing.T) {
 			{"the rows", "", "", 1},
 			{"their member clusters", "memberCluster { name ready }", "", 2},
 			{"their manifests", "manifest", "", 2},
+			{"their containers", "conditions { type } containers { name state } requests { cpu } limits { memory }", "", 2},
 			{"one facet", "", "facets(fields: [PHASE]) { values { value count } }", 2},
 			{"all facets", "", allPodFacets + " more: facets(fields: [PHASE, NODE]) { totalValues }", 2},
 		} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -86,6 +87,22 @@ type Capacity struct {
 // CapacityOf is a capacity as a status has it.
 func CapacityOf(in v1alpha1.Capacity) Capacity {
 	return Capacity{Allocatable: in.Allocatable.AsApproximateFloat64(), Allocated: in.Allocated.AsApproximateFloat64()}
+}
+
+// ComputeResources are amounts of CPU in cores and of memory in bytes; nil where none is given.
+type ComputeResources struct {
+	CPU, Memory *float64
+}
+
+// ComputeResourcesOf are those of a list as Kubernetes has it.
+func ComputeResourcesOf(in corev1.ResourceList) ComputeResources {
+	of := func(name corev1.ResourceName) *float64 {
+		if q, given := in[name]; given {
+			return new(q.AsApproximateFloat64())
+		}
+		return nil
+	}
+	return ComputeResources{CPU: of(corev1.ResourceCPU), Memory: of(corev1.ResourceMemory)}
 }
 
 // JoinReason makes one text of a condition's reason and message.
