@@ -35,6 +35,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -233,6 +234,9 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 	}
 	instances := instance.NewService(watched, tracker)
 	clusters, members := cluster.NewService(watched, tracker), membercluster.NewService(lister)
+	anyKind := resource.NewService(lister, uncollected.New(uncollected.Config{
+		Clients: clients, Permissions: permissions, Watched: inventory, Freshness: tracker, Now: time.Now,
+	}), resource.Members{Clusters: clusters, Watched: inventory})
 	return resolvers.Fleet{
 		Access:         access.New(permissions),
 		Instances:      instances,
@@ -244,9 +248,8 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Bindings:       binding.NewService(lister),
 		Policies:       policy.NewService(lister),
 		Events:         event.NewService(lister),
-		Resources: resource.NewService(lister, uncollected.New(uncollected.Config{
-			Clients: clients, Permissions: permissions, Watched: inventory, Freshness: tracker, Now: time.Now,
-		}), resource.Members{Clusters: clusters, Watched: inventory}),
+		Resources:      anyKind,
+		ClusterNodes:   clusternode.NewService(anyKind),
 	}
 }
 

@@ -61,7 +61,11 @@ func Prices() map[string]Price {
 		"Instance.resources": {Requests: 1, Value: RequestCost},
 		"Instance.events":    {Requests: 1},
 		// With a role in some namespaces, the projection is asked first where workloads were sent to.
-		"MemberCluster.resources": {Requests: 2},
+		"MemberCluster.resources":    {Requests: 2},
+		"MemberCluster.clusterNodes": {Requests: 2},
+		"ClusterNode.conditions":     {Items: usualConditions},
+		"ClusterNode.manifest":       {Value: document},
+		"ClusterNode.yaml":           {Value: document},
 
 		// Computed from the template's binding, the objects in the members and the
 		// instance's members.

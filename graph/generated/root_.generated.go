@@ -11,6 +11,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
@@ -44,6 +45,7 @@ type ResolverRoot interface {
 	AppliedOverride() AppliedOverrideResolver
 	Cluster() ClusterResolver
 	ClusterConnection() ClusterConnectionResolver
+	ClusterNode() ClusterNodeResolver
 	ClusterOverridePolicy() ClusterOverridePolicyResolver
 	ClusterOverridePolicyConnection() ClusterOverridePolicyConnectionResolver
 	ClusterPropagationPolicy() ClusterPropagationPolicyResolver
@@ -196,6 +198,46 @@ type ComplexityRoot struct {
 	ClusterFailoverBehavior struct {
 		PurgeMode         func(childComplexity int) int
 		StatePreservation func(childComplexity int) int
+	}
+
+	ClusterNode struct {
+		Allocatable             func(childComplexity int) int
+		Annotations             func(childComplexity int) int
+		Architecture            func(childComplexity int) int
+		Capacity                func(childComplexity int) int
+		ClusterName             func(childComplexity int) int
+		Conditions              func(childComplexity int) int
+		ContainerRuntimeVersion func(childComplexity int) int
+		CreatedAt               func(childComplexity int) int
+		Freshness               func(childComplexity int) int
+		Instance                func(childComplexity int) int
+		InternalIP              func(childComplexity int) int
+		KernelVersion           func(childComplexity int) int
+		KubeletVersion          func(childComplexity int) int
+		Labels                  func(childComplexity int) int
+		Manifest                func(childComplexity int) int
+		Name                    func(childComplexity int) int
+		OsImage                 func(childComplexity int) int
+		Ready                   func(childComplexity int) int
+		ResourceVersion         func(childComplexity int) int
+		Roles                   func(childComplexity int) int
+		Taints                  func(childComplexity int) int
+		UID                     func(childComplexity int) int
+		Unschedulable           func(childComplexity int) int
+		Yaml                    func(childComplexity int) int
+	}
+
+	ClusterNodeConnection struct {
+		Edges      func(childComplexity int) int
+		Freshness  func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	ClusterNodeEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	ClusterOverridePolicy struct {
@@ -818,6 +860,7 @@ type ComplexityRoot struct {
 		Annotations       func(childComplexity int) int
 		CPU               func(childComplexity int) int
 		Cluster           func(childComplexity int) int
+		ClusterNodes      func(childComplexity int, first *int, after *string, filter *clusternode.Filter, orderBy *object.Order) int
 		Conditions        func(childComplexity int) int
 		CreatedAt         func(childComplexity int) int
 		Freshness         func(childComplexity int) int
@@ -952,6 +995,13 @@ type ComplexityRoot struct {
 	NamespaceEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	NodeResources struct {
+		CPU              func(childComplexity int) int
+		EphemeralStorage func(childComplexity int) int
+		Memory           func(childComplexity int) int
+		Pods             func(childComplexity int) int
 	}
 
 	OperationCluster struct {
@@ -2106,6 +2156,195 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterFailoverBehavior.StatePreservation(childComplexity), true
+
+	case "ClusterNode.allocatable":
+		if e.ComplexityRoot.ClusterNode.Allocatable == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Allocatable(childComplexity), true
+	case "ClusterNode.annotations":
+		if e.ComplexityRoot.ClusterNode.Annotations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Annotations(childComplexity), true
+	case "ClusterNode.architecture":
+		if e.ComplexityRoot.ClusterNode.Architecture == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Architecture(childComplexity), true
+	case "ClusterNode.capacity":
+		if e.ComplexityRoot.ClusterNode.Capacity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Capacity(childComplexity), true
+	case "ClusterNode.clusterName":
+		if e.ComplexityRoot.ClusterNode.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.ClusterName(childComplexity), true
+	case "ClusterNode.conditions":
+		if e.ComplexityRoot.ClusterNode.Conditions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Conditions(childComplexity), true
+	case "ClusterNode.containerRuntimeVersion":
+		if e.ComplexityRoot.ClusterNode.ContainerRuntimeVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.ContainerRuntimeVersion(childComplexity), true
+	case "ClusterNode.createdAt":
+		if e.ComplexityRoot.ClusterNode.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.CreatedAt(childComplexity), true
+	case "ClusterNode.freshness":
+		if e.ComplexityRoot.ClusterNode.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Freshness(childComplexity), true
+	case "ClusterNode.instance":
+		if e.ComplexityRoot.ClusterNode.Instance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Instance(childComplexity), true
+	case "ClusterNode.internalIP":
+		if e.ComplexityRoot.ClusterNode.InternalIP == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.InternalIP(childComplexity), true
+	case "ClusterNode.kernelVersion":
+		if e.ComplexityRoot.ClusterNode.KernelVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.KernelVersion(childComplexity), true
+	case "ClusterNode.kubeletVersion":
+		if e.ComplexityRoot.ClusterNode.KubeletVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.KubeletVersion(childComplexity), true
+	case "ClusterNode.labels":
+		if e.ComplexityRoot.ClusterNode.Labels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Labels(childComplexity), true
+	case "ClusterNode.manifest":
+		if e.ComplexityRoot.ClusterNode.Manifest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Manifest(childComplexity), true
+	case "ClusterNode.name":
+		if e.ComplexityRoot.ClusterNode.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Name(childComplexity), true
+	case "ClusterNode.osImage":
+		if e.ComplexityRoot.ClusterNode.OsImage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.OsImage(childComplexity), true
+	case "ClusterNode.ready":
+		if e.ComplexityRoot.ClusterNode.Ready == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Ready(childComplexity), true
+	case "ClusterNode.resourceVersion":
+		if e.ComplexityRoot.ClusterNode.ResourceVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.ResourceVersion(childComplexity), true
+	case "ClusterNode.roles":
+		if e.ComplexityRoot.ClusterNode.Roles == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Roles(childComplexity), true
+	case "ClusterNode.taints":
+		if e.ComplexityRoot.ClusterNode.Taints == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Taints(childComplexity), true
+	case "ClusterNode.uid":
+		if e.ComplexityRoot.ClusterNode.UID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.UID(childComplexity), true
+	case "ClusterNode.unschedulable":
+		if e.ComplexityRoot.ClusterNode.Unschedulable == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Unschedulable(childComplexity), true
+	case "ClusterNode.yaml":
+		if e.ComplexityRoot.ClusterNode.Yaml == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Yaml(childComplexity), true
+
+	case "ClusterNodeConnection.edges":
+		if e.ComplexityRoot.ClusterNodeConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNodeConnection.Edges(childComplexity), true
+	case "ClusterNodeConnection.freshness":
+		if e.ComplexityRoot.ClusterNodeConnection.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNodeConnection.Freshness(childComplexity), true
+	case "ClusterNodeConnection.nodes":
+		if e.ComplexityRoot.ClusterNodeConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNodeConnection.Nodes(childComplexity), true
+	case "ClusterNodeConnection.pageInfo":
+		if e.ComplexityRoot.ClusterNodeConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNodeConnection.PageInfo(childComplexity), true
+	case "ClusterNodeConnection.totalCount":
+		if e.ComplexityRoot.ClusterNodeConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNodeConnection.TotalCount(childComplexity), true
+
+	case "ClusterNodeEdge.cursor":
+		if e.ComplexityRoot.ClusterNodeEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNodeEdge.Cursor(childComplexity), true
+	case "ClusterNodeEdge.node":
+		if e.ComplexityRoot.ClusterNodeEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNodeEdge.Node(childComplexity), true
 
 	case "ClusterOverridePolicy.annotations":
 		if e.ComplexityRoot.ClusterOverridePolicy.Annotations == nil {
@@ -4739,6 +4978,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.Cluster(childComplexity), true
+	case "MemberCluster.clusterNodes":
+		if e.ComplexityRoot.MemberCluster.ClusterNodes == nil {
+			break
+		}
+
+		args, err := ec.field_MemberCluster_clusterNodes_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.MemberCluster.ClusterNodes(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*clusternode.Filter), args["orderBy"].(*object.Order)), true
 	case "MemberCluster.conditions":
 		if e.ComplexityRoot.MemberCluster.Conditions == nil {
 			break
@@ -5585,6 +5835,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.NamespaceEdge.Node(childComplexity), true
+
+	case "NodeResources.cpu":
+		if e.ComplexityRoot.NodeResources.CPU == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NodeResources.CPU(childComplexity), true
+	case "NodeResources.ephemeralStorage":
+		if e.ComplexityRoot.NodeResources.EphemeralStorage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NodeResources.EphemeralStorage(childComplexity), true
+	case "NodeResources.memory":
+		if e.ComplexityRoot.NodeResources.Memory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NodeResources.Memory(childComplexity), true
+	case "NodeResources.pods":
+		if e.ComplexityRoot.NodeResources.Pods == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NodeResources.Pods(childComplexity), true
 
 	case "OperationCluster.applied":
 		if e.ComplexityRoot.OperationCluster.Applied == nil {
@@ -8448,6 +8723,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputClusterAffinityTermInput,
 		ec.unmarshalInputClusterFailoverBehaviorInput,
 		ec.unmarshalInputClusterFilter,
+		ec.unmarshalInputClusterNodeFilter,
+		ec.unmarshalInputClusterNodeOrder,
 		ec.unmarshalInputClusterOrder,
 		ec.unmarshalInputClusterPreferencesInput,
 		ec.unmarshalInputClusterTaintFilter,
@@ -9151,6 +9428,143 @@ type ClusterSummary {
   memory: Capacity!
   "Pods, in pods."
   pods: Capacity!
+}
+`, BuiltIn: false},
+	{Name: "../schema/clusternode.graphqls", Input: `extend type MemberCluster {
+  """
+  Its nodes, as collected from it. A role on the whole instance shows all of them, a role in some
+  namespaces none. A member that is not in the inventory is not collected, as ` + "`" + `freshness` + "`" + ` then says.
+  """
+  clusterNodes(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: ClusterNodeFilter
+    "By name, ascending, unless told."
+    orderBy: ClusterNodeOrder
+  ): ClusterNodeConnection!
+}
+
+"Which nodes to list. Fields are combined with AND, the values of one field with OR."
+input ClusterNodeFilter {
+  "Exact names."
+  name: [String!]
+  "Part of the name."
+  nameContains: String
+  "Kubernetes label selector."
+  labelSelector: String
+  "Only those that are ready, or only those that are not."
+  ready: Boolean
+  "Only those that take no new pods, or only those that do."
+  unschedulable: Boolean
+  "Only those with such a taint."
+  taint: ClusterTaintFilter
+  "With a version of the kubelet that begins with one of these, in whole numbers: ` + "`" + `v1.3` + "`" + ` is no beginning of ` + "`" + `v1.36.0` + "`" + `."
+  kubeletVersion: [String!]
+}
+
+"What nodes can be ordered by."
+enum ClusterNodeOrderField {
+  "By name."
+  NAME
+  "By time of creation."
+  CREATED_AT
+}
+
+"The order of a list of nodes."
+input ClusterNodeOrder {
+  "What to order by."
+  field: ClusterNodeOrderField!
+  "Which way; ascending unless told."
+  direction: OrderDirection! = ASC
+}
+
+"A page of nodes."
+type ClusterNodeConnection {
+  "The nodes of this page with their cursors."
+  edges: [ClusterNodeEdge!]!
+  "The nodes of this page."
+  nodes: [ClusterNode!]!
+  "Where this page stands."
+  pageInfo: PageInfo!
+  "How many match, on all pages."
+  totalCount: Int
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"A node in a list."
+type ClusterNodeEdge {
+  "The node."
+  node: ClusterNode!
+  "Its place in the list."
+  cursor: String!
+}
+
+"A machine of a member cluster, which pods run on."
+type ClusterNode {
+  "The instance that the member cluster belongs to."
+  instance: Instance!
+  "The member cluster's name in the instance."
+  clusterName: String!
+  "Its name."
+  name: String!
+  "UID in the member cluster."
+  uid: String!
+  "What it is for, from its labels ` + "`" + `node-role.kubernetes.io/…` + "`" + `, sorted."
+  roles: [String!]!
+  "Its kubelet finds it ready."
+  ready: Boolean!
+  "It takes no new pods."
+  unschedulable: Boolean!
+  "Its state in detail, as its kubelet reports it."
+  conditions: [Condition!]!
+  "Marks that keep pods away."
+  taints: [ClusterTaint!]!
+  "All that it has."
+  capacity: NodeResources!
+  "What of that is for pods."
+  allocatable: NodeResources!
+  "Version of its kubelet; null until it reported."
+  kubeletVersion: String
+  "Its operating system, for a person; null until it reported."
+  osImage: String
+  "Version of its kernel; null until it reported."
+  kernelVersion: String
+  "What runs its containers, with the version, as ` + "`" + `containerd://2.1.4` + "`" + `; null until it reported."
+  containerRuntimeVersion: String
+  "Architecture of its processor, as ` + "`" + `amd64` + "`" + `; null until it reported."
+  architecture: String
+  "Its address inside the cluster; null where it has none."
+  internalIP: String
+  "Labels."
+  labels: [Label!]!
+  "Annotations."
+  annotations: [Annotation!]!
+  "When it was created."
+  createdAt: Time!
+  "Version of the object."
+  resourceVersion: String!
+  "The whole object as JSON."
+  manifest: JSON! @tag(name: "raw")
+  "The whole object as YAML."
+  yaml: String! @tag(name: "raw")
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"What a node has."
+type NodeResources {
+  "CPU in cores; null until its kubelet reported."
+  cpu: Float
+  "Memory in bytes; null until its kubelet reported."
+  memory: Float
+  "How many pods; null until its kubelet reported."
+  pods: Int
+  "Local disk for pods, in bytes; null where its kubelet reports none."
+  ephemeralStorage: Float
 }
 `, BuiltIn: false},
 	{Name: "../schema/directives.graphqls", Input: `"Binds a GraphQL type to a Go type. Used by the code generator only."
@@ -15014,6 +15428,86 @@ func (ec *executionContext) childFields_ClusterFailoverBehavior(ctx context.Cont
 	return nil, fmt.Errorf("no field named %q was found under type ClusterFailoverBehavior", field.Name)
 }
 
+func (ec *executionContext) childFields_ClusterNode(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "instance":
+		return ec.fieldContext_ClusterNode_instance(ctx, field)
+	case "clusterName":
+		return ec.fieldContext_ClusterNode_clusterName(ctx, field)
+	case "name":
+		return ec.fieldContext_ClusterNode_name(ctx, field)
+	case "uid":
+		return ec.fieldContext_ClusterNode_uid(ctx, field)
+	case "roles":
+		return ec.fieldContext_ClusterNode_roles(ctx, field)
+	case "ready":
+		return ec.fieldContext_ClusterNode_ready(ctx, field)
+	case "unschedulable":
+		return ec.fieldContext_ClusterNode_unschedulable(ctx, field)
+	case "conditions":
+		return ec.fieldContext_ClusterNode_conditions(ctx, field)
+	case "taints":
+		return ec.fieldContext_ClusterNode_taints(ctx, field)
+	case "capacity":
+		return ec.fieldContext_ClusterNode_capacity(ctx, field)
+	case "allocatable":
+		return ec.fieldContext_ClusterNode_allocatable(ctx, field)
+	case "kubeletVersion":
+		return ec.fieldContext_ClusterNode_kubeletVersion(ctx, field)
+	case "osImage":
+		return ec.fieldContext_ClusterNode_osImage(ctx, field)
+	case "kernelVersion":
+		return ec.fieldContext_ClusterNode_kernelVersion(ctx, field)
+	case "containerRuntimeVersion":
+		return ec.fieldContext_ClusterNode_containerRuntimeVersion(ctx, field)
+	case "architecture":
+		return ec.fieldContext_ClusterNode_architecture(ctx, field)
+	case "internalIP":
+		return ec.fieldContext_ClusterNode_internalIP(ctx, field)
+	case "labels":
+		return ec.fieldContext_ClusterNode_labels(ctx, field)
+	case "annotations":
+		return ec.fieldContext_ClusterNode_annotations(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ClusterNode_createdAt(ctx, field)
+	case "resourceVersion":
+		return ec.fieldContext_ClusterNode_resourceVersion(ctx, field)
+	case "manifest":
+		return ec.fieldContext_ClusterNode_manifest(ctx, field)
+	case "yaml":
+		return ec.fieldContext_ClusterNode_yaml(ctx, field)
+	case "freshness":
+		return ec.fieldContext_ClusterNode_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClusterNode", field.Name)
+}
+
+func (ec *executionContext) childFields_ClusterNodeConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ClusterNodeConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ClusterNodeConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ClusterNodeConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ClusterNodeConnection_totalCount(ctx, field)
+	case "freshness":
+		return ec.fieldContext_ClusterNodeConnection_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClusterNodeConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ClusterNodeEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_ClusterNodeEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_ClusterNodeEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClusterNodeEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_ClusterOverridePolicy(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -16126,6 +16620,8 @@ func (ec *executionContext) childFields_MemberCluster(ctx context.Context, field
 		return ec.fieldContext_MemberCluster_yaml(ctx, field)
 	case "freshness":
 		return ec.fieldContext_MemberCluster_freshness(ctx, field)
+	case "clusterNodes":
+		return ec.fieldContext_MemberCluster_clusterNodes(ctx, field)
 	case "resources":
 		return ec.fieldContext_MemberCluster_resources(ctx, field)
 	}
@@ -16276,6 +16772,20 @@ func (ec *executionContext) childFields_NamespaceEdge(ctx context.Context, field
 		return ec.fieldContext_NamespaceEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type NamespaceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_NodeResources(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cpu":
+		return ec.fieldContext_NodeResources_cpu(ctx, field)
+	case "memory":
+		return ec.fieldContext_NodeResources_memory(ctx, field)
+	case "pods":
+		return ec.fieldContext_NodeResources_pods(ctx, field)
+	case "ephemeralStorage":
+		return ec.fieldContext_NodeResources_ephemeralStorage(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NodeResources", field.Name)
 }
 
 func (ec *executionContext) childFields_OperationCluster(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -95,6 +95,8 @@ var enums = map[string]enumRoute{
 	"ClusterType":        {typed[v1alpha1.ClusterType], `{ cluster(name: "m1") { type } }`, "Cluster.type", `{ clusters(filter: {type: [$v]}) { __typename } }`, "Query.clusters", "filter.Type"},
 	"SyncMode":           {value: typed[clusterv1alpha1.ClusterSyncMode], out: `{ instance(name: "alpha") { memberCluster(name: "m1") { syncMode } } }`, field: "MemberCluster.syncMode"},
 	"PodPhase":           {typed[pod.Phase], onePod, "Pod.phase", `{ pods(filter: {phase: [$v]}) { __typename } }`, "Query.pods", "filter.Phase"},
+	"PodContainerType":   {value: typed[pod.ContainerType], out: strings.Replace(onePod, "phase", "containers { type }", 1), field: "PodContainer.type"},
+	"PodContainerState":  {value: typed[pod.ContainerState], out: strings.Replace(onePod, "phase", "containers { state }", 1), field: "PodContainer.state"},
 	"PodFacetField":      {typed[projection.PodFacetField], `{ pods { facets(fields: [PHASE]) { field } } }`, "PodFacet.field", `{ pods { facets(fields: [$v]) { __typename } } }`, "PodConnection.facets", "fields"},
 	"PodOrderField":      {value: typed[pod.OrderField], in: `{ pods(orderBy: {field: $v}) { __typename } }`, by: "Query.pods", path: "orderBy.Field"},
 	"FreshnessSource":    {value: typed[freshness.Source], out: `{ instance(name: "alpha") { freshness { source } } }`, field: "Freshness.source"},
@@ -108,6 +110,7 @@ var enums = map[string]enumRoute{
 	},
 	"OrderDirection":     {value: typed[object.Direction], in: `{ instances(orderBy: {field: NAME, direction: $v}) { __typename } }`, by: "Query.instances", path: "orderBy.Direction"},
 	"InstanceOrderField": order("instances"), "ClusterOrderField": order("clusters"), "WorkloadOrderField": ofWorkloads(order("workloads")),
+	"ClusterNodeOrderField":   {value: typed[object.OrderField], in: `{ instance(name: "alpha") { memberCluster(name: "m1") { clusterNodes(orderBy: {field: $v}) { __typename } } } }`, by: "MemberCluster.clusterNodes", path: "orderBy.Field"},
 	"MemberClusterOrderField": order("memberClusters"), "NamespaceOrderField": order("namespaces"), "EventOrderField": order("events"),
 	"PatchType": {value: typed[resources.PatchType], in: `{ patchResource(input: {instance: "alpha", version: "v1", resource: "configmaps", name: "a", patch: {}, type: $v}) { __typename } }`, by: "Mutation.patchResource", path: "input.Type"},
 	"DeletionPropagation": {
@@ -216,7 +219,7 @@ func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
 	undone := []resources.Result{{Rollback: &resources.Undone{}}}
 	warned := &policy.CreatedOverridePolicy{Warnings: []write.Warning{{}}}
-	answers := world().with(intercept{"Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
+	answers := world().with(intercept{"Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}
@@ -251,7 +254,7 @@ func read(t *testing.T, e enumRoute, enum, text string) any {
 	if root, _, _ := strings.Cut(e.by, "."); root == "Mutation" || root == "Subscription" {
 		operation = strings.ToLower(root)
 	}
-	run(t, &Resolver{}, world().with(intercept{e.by: func(_ context.Context, fc *graphql.FieldContext) (any, error) {
+	run(t, &Resolver{}, world().with(intercept{"Instance.memberCluster": value(&membercluster.MemberCluster{}), e.by: func(_ context.Context, fc *graphql.FieldContext) (any, error) {
 		arg, fields, _ := strings.Cut(e.path, ".")
 		v := reflect.Indirect(reflect.ValueOf(fc.Args[arg]))
 		for field := range strings.SplitSeq(fields, ".") {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
@@ -30,13 +31,25 @@ func (r *Resolver) inMember(ctx context.Context, in object.Name, of resource.Kin
 // all of them at once.
 func (r *Resolver) prefetchInMembers(ctx context.Context, members []object.Name, on selection) {
 	for _, f := range on.fields {
-		if f.Name != "resources" || len(members) == 0 {
+		if len(members) == 0 {
 			continue
 		}
-		inner := selection{op: on.op, fields: below(on.op, f)}
-		withResources(f.ArgumentMap(on.op.Variables), func(a resourceListArgs) {
-			r.Fleet.Resources.PrefetchInMembers(ctx, members, a.of, a.page, a.filter, a.order, inner.has("totalCount"), inner.itemDetail())
-		})
+		raw, inner := f.ArgumentMap(on.op.Variables), selection{op: on.op, fields: below(on.op, f)}
+		switch f.Name {
+		case "resources":
+			withResources(raw, func(a resourceListArgs) {
+				r.Fleet.Resources.PrefetchInMembers(ctx, members, a.of, a.page, a.filter, a.order, inner.has("totalCount"), inner.itemDetail())
+			})
+		case "clusterNodes":
+			var p page.Args
+			var order *object.Order
+			if !readArg(raw, "first", &p.First) || !readArg(raw, "after", &p.After) || !readArg(raw, "orderBy", &order) {
+				continue
+			}
+			withFilter(raw, func(filter *clusternode.Filter) {
+				r.Fleet.ClusterNodes.Prefetch(ctx, members, p, filter, order, inner.has("totalCount"))
+			})
+		}
 	}
 }
 

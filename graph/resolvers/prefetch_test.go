@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
@@ -122,10 +123,11 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: freshness.NewHeartbeat(clock), Global: freshness.NewHeartbeat(clock)}
 	lister := &listing.Lister{Reader: over, Freshness: tracker, Now: clock}
 	instances, clusters, members := instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewService(lister)
+	anyKind := resource.NewService(lister, allCollected{}, resource.Members{Clusters: clusters, Watched: inventory})
 	return &Resolver{Fleet: Fleet{
 		Instances: instances, Clusters: clusters, MemberClusters: members, Pods: pod.NewService(lister, instances, clusters, members, inventory), Namespaces: namespace.NewService(lister),
 		Workloads: workload.NewService(lister, over, instances, clusters, membercluster.NewCache(r, clock)), Bindings: binding.NewService(lister),
-		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: resource.NewService(lister, allCollected{}, resource.Members{Clusters: clusters, Watched: inventory}),
+		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: anyKind, ClusterNodes: clusternode.NewService(anyKind),
 	}}
 }
 

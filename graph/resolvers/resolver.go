@@ -7,6 +7,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/kubeconfig"
@@ -46,6 +47,7 @@ type Fleet struct {
 	Policies       *policy.Service
 	Events         *event.Service
 	Resources      *resource.Service
+	ClusterNodes   *clusternode.Service
 	Kubeconfigs    *kubeconfig.Service
 
 	// Live follows what changes, Operations how far long operations have come.

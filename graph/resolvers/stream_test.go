@@ -88,7 +88,7 @@ func TestEveryFieldIsCompared(t *testing.T) {
 	}{
 		{"Instance", namesOf(instance.Fields()), append([]string{"kubeconfig"}, lists...)},
 		{"Cluster", namesOf(cluster.Fields()), nil},
-		{"MemberCluster", namesOf(membercluster.Fields()), []string{"instance", "cluster", "resources"}},
+		{"MemberCluster", namesOf(membercluster.Fields()), []string{"instance", "cluster", "resources", "clusterNodes"}},
 		{"Deployment", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "events"}},
 		{"Job", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "events"}},
 		{"CronJob", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "events"}},

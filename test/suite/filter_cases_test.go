@@ -35,6 +35,8 @@ func (w *world) casesOf(list schema.List) []filterCase {
 		return w.instanceCases()
 	case "Cluster":
 		return w.clusterCases()
+	case "ClusterNode":
+		return w.nodeCases()
 	case "MemberCluster":
 		return slices.Concat(w.naming(everything, "m3", "suite-"+w.id+"-m-1"), labelCases("parity=odd", "parity", "!parity"), propertyCases(), taintCases())
 	case "Namespace":

@@ -87,6 +87,9 @@ func (w *world) read(ctx context.Context, t testing.TB, list gqlschema.List) ([]
 	case "Event":
 		return w.eventItems(ctx, t, list)
 	}
+	if list.Node == "ClusterNode" {
+		return listItems(ctx, w.fleet.Client(t, "m1"), &corev1.NodeList{}, "alpha/m1/")
+	}
 	if list.Parent == "MemberCluster" {
 		return listItems(ctx, w.fleet.Client(t, "m1"), &appsv1.DeploymentList{}, "alpha/Deployment/m1/")
 	}

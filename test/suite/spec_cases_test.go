@@ -122,11 +122,11 @@ func (w *world) specCases() []filterCase {
 	}
 }
 
-// property is what a filter of clusters selects by.
+// property is what a filter of clusters or nodes selects by.
 type property struct {
 	provider, region, version string
 	zones                     []string
-	ready                     bool
+	ready, unschedulable      bool
 	taints                    []corev1.Taint
 }
 
@@ -143,8 +143,30 @@ func (i item) property() property {
 			provider: c.Spec.Provider, region: c.Spec.Region, version: c.Status.KubernetesVersion, zones: c.Spec.Zones, taints: c.Spec.Taints,
 			ready: meta.IsStatusConditionTrue(c.Status.Conditions, clusterv1alpha1.ClusterConditionReady),
 		}
+	case *corev1.Node:
+		p = property{version: c.Status.NodeInfo.KubeletVersion, taints: c.Spec.Taints, unschedulable: c.Spec.Unschedulable}
+		p.ready = slices.ContainsFunc(c.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+		})
 	}
 	return p
+}
+
+// nodeCases are the cases of the nodes of m1.
+func (w *world) nodeCases() []filterCase {
+	by := func(match func(p property) bool) func(item) bool {
+		return func(i item) bool { return match(i.property()) }
+	}
+	return slices.Concat(w.naming(everything, "suite-"+w.id+"-n-07", w.id+"-n-1"), labelCases("suite="+w.id, "!suite"), taintCases(), []filterCase{
+		{argument: "filter.ready", value: true, match: by(func(p property) bool { return p.ready }), why: "those that are ready"},
+		{argument: "filter.ready", value: false, match: by(func(p property) bool { return !p.ready }), why: "those that are not"},
+		{argument: "filter.unschedulable", value: true, match: by(func(p property) bool { return p.unschedulable }), why: "those that take no pods"},
+		{argument: "filter.unschedulable", value: false, match: by(func(p property) bool { return !p.unschedulable }), why: "those that take pods"},
+		{argument: "filter.kubeletVersion", value: []string{"v1.", "kwok-"}, match: by(func(p property) bool {
+			return strings.HasPrefix(p.version, "v1.") || strings.HasPrefix(p.version, "kwok-")
+		}), why: "the beginning"},
+		{argument: "filter.kubeletVersion", value: []string{"9"}, match: nothing, why: "no node has it"},
+	})
 }
 
 // propertyCases are the cases of filters by the properties of clusters.

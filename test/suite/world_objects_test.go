@@ -259,10 +259,25 @@ func (w *world) fifty() []created {
 			created{"alpha", deployment(w.meta(w.many, fmt.Sprintf("d-%02d", i)))},
 			created{"alpha", cronJob(w.meta(w.many, fmt.Sprintf("c-%02d", i)))})
 	}
+	for i := range fifty {
+		all = append(all, created{"m1", w.node(i)})
+	}
 	return append(all,
 		created{"alpha", statefulSet(w.meta(w.many, "one"))},
 		created{"alpha", daemonSet(w.meta(w.many, "one"))},
 		created{"alpha", job(w.meta(w.many, "one"))})
+}
+
+// node is one that no pod is scheduled to.
+func (w *world) node(i int) *corev1.Node {
+	value := "left"
+	if i%2 == 1 {
+		value = "right"
+	}
+	return &corev1.Node{
+		ObjectMeta: w.meta("", fmt.Sprintf("suite-%s-n-%02d", w.id, i)),
+		Spec:       corev1.NodeSpec{Unschedulable: true, Taints: []corev1.Taint{{Key: "suite", Value: value, Effect: corev1.TaintEffectNoSchedule}}},
+	}
 }
 
 // workloadKinds are the kinds of workload, by their type in the schema.

@@ -43,8 +43,13 @@ func (f *PropertyFilter) Matches(p *Properties) bool {
 		zones = []string{""}
 	}
 	return of(f.Provider, p.Provider) && of(f.Region, p.Region) && of(f.Zone, zones...) &&
-		(f.KubernetesVersion == nil || slices.ContainsFunc(f.KubernetesVersion, func(v string) bool { return begins(p.KubernetesVersion, v) })) &&
+		(f.KubernetesVersion == nil || OfVersion(p.KubernetesVersion, f.KubernetesVersion)) &&
 		(f.Ready == nil || *f.Ready == p.Ready)
+}
+
+// OfVersion reports whether a version begins with one of some others, in whole numbers.
+func OfVersion(version string, beginnings []string) bool {
+	return slices.ContainsFunc(beginnings, func(v string) bool { return begins(version, v) })
 }
 
 // begins reports whether a version begins with another one, in whole numbers: v1.3 is no beginning of

@@ -109,9 +109,12 @@ func (m *MemberCluster) KubernetesVersion() *string {
 }
 
 // Taints keep workloads away.
-func (m *MemberCluster) Taints() []Taint {
-	taints := make([]Taint, len(m.cluster.Spec.Taints))
-	for i, t := range m.cluster.Spec.Taints {
+func (m *MemberCluster) Taints() []Taint { return TaintsOf(m.cluster.Spec.Taints) }
+
+// TaintsOf are taints as Kubernetes has them, of a cluster or of a node.
+func TaintsOf(in []corev1.Taint) []Taint {
+	taints := make([]Taint, len(in))
+	for i, t := range in {
 		taints[i] = Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}
 		if t.TimeAdded != nil {
 			taints[i].TimeAdded = object.Time(*t.TimeAdded)

@@ -107,11 +107,11 @@ func request(instances []string, args page.Args, f *Filter, order *object.Order,
 // selects is the Select of the filter.
 func (f *Filter) selects(_ context.Context, o *index.Object) (bool, error) {
 	m, err := New(v1alpha1.InstanceOfVirtualCluster(o.Cluster), o, freshness.Freshness{})
-	return err == nil && f.PropertyFilter.Matches(m.properties()) && (f.Taint == nil || slices.ContainsFunc(m.Taints(), f.Taint.matches)), err
+	return err == nil && f.PropertyFilter.Matches(m.properties()) && (f.Taint == nil || slices.ContainsFunc(m.Taints(), f.Taint.Matches)), err
 }
 
-// matches reports whether a taint is as the filter describes it.
-func (f *TaintFilter) matches(t Taint) bool {
+// Matches reports whether a taint is as the filter describes it.
+func (f *TaintFilter) Matches(t Taint) bool {
 	return t.Key == f.Key && (f.Value == nil || t.Value == *f.Value) && (f.Effect == nil || t.Effect == *f.Effect)
 }
 

@@ -64,33 +64,12 @@ func (s *Service) GetInMember(ctx context.Context, in object.Name, of Kind, name
 // ListInMember returns a page of objects of one kind in a member cluster of an instance, as collected
 // from it.
 func (s *Service) ListInMember(ctx context.Context, in object.Name, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (*Connection, error) {
-	if err := of.Validate(); err != nil {
+	result, unread, err := s.InMember(ctx, in, of, request(nil, of, args, f, order, count, detail))
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	joined, err := s.members.Clusters.Joined(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r := requestInMember(in, of, args, f, order, count, detail)
-	if !slices.Contains(joined[in.Instance], in.Name) {
-		if _, _, err := s.lister.Parse(r); err != nil {
-			return nil, err
-		}
-		return page.Unread[*Resource](fmt.Sprintf("objects of %s are not collected: the inventory has no such cluster in this instance", in.Name)), nil
-	}
-	if err := s.askedOf(ctx, in.Name, of); err != nil {
-		return nil, err
-	}
-	result, err := s.lister.ListOne(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	state, err := collection.Kind(ctx, s.members.Watched, in.Name, of.gvr())
-	if err != nil {
-		return nil, err
-	}
-	if state == collection.None && !result.Freshness.Stale {
-		result.Freshness = freshness.Freshness{Source: result.Freshness.Source, Stale: true, Message: new(fmt.Sprintf("%s of %s are not collected", of.Resource, in.Name))}
+	case unread != "":
+		return page.Unread[*Resource](unread), nil
 	}
 	return listing.Connection(result, func(o *index.Object) *Resource {
 		one := New(in.Instance, of, o, result.Freshness)
@@ -99,8 +78,47 @@ func (s *Service) ListInMember(ctx context.Context, in object.Name, of Kind, arg
 	}), nil
 }
 
+// InMember reads what a request asks for of one kind in a member cluster of an instance. Where nothing can
+// be read, unread says why.
+func (s *Service) InMember(ctx context.Context, in object.Name, of Kind, r listing.Request) (result *listing.Result, unread string, err error) {
+	if err := of.Validate(); err != nil {
+		return nil, "", err
+	}
+	joined, err := s.members.Clusters.Joined(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	r.Instances, r.Member = []string{in.Instance}, in.Name
+	if !slices.Contains(joined[in.Instance], in.Name) {
+		if _, _, err := s.lister.Parse(r); err != nil {
+			return nil, "", err
+		}
+		return nil, fmt.Sprintf("objects of %s are not collected: the inventory has no such cluster in this instance", in.Name), nil
+	}
+	if err := s.askedOf(ctx, in.Name, of); err != nil {
+		return nil, "", err
+	}
+	result, err = s.lister.ListOne(ctx, r)
+	if err != nil {
+		return nil, "", err
+	}
+	state, err := collection.Kind(ctx, s.members.Watched, in.Name, of.gvr())
+	if err != nil {
+		return nil, "", err
+	}
+	if state == collection.None && !result.Freshness.Stale {
+		result.Freshness = freshness.Freshness{Source: result.Freshness.Source, Stale: true, Message: new(fmt.Sprintf("%s of %s are not collected", of.Resource, in.Name))}
+	}
+	return result, "", nil
+}
+
 // PrefetchInMembers starts reading what ListInMember will be asked for in each of some member clusters.
 func (s *Service) PrefetchInMembers(ctx context.Context, members []object.Name, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) {
+	s.PrefetchInMember(ctx, members, of, request(nil, of, args, f, order, count, detail))
+}
+
+// PrefetchInMember starts reading what InMember will be asked for in each of some member clusters.
+func (s *Service) PrefetchInMember(ctx context.Context, members []object.Name, of Kind, r listing.Request) {
 	joined, err := s.members.Clusters.Joined(ctx)
 	if err != nil || of.Validate() != nil {
 		return
@@ -113,14 +131,9 @@ func (s *Service) PrefetchInMembers(ctx context.Context, members []object.Name, 
 	}
 	if len(parts) > 0 {
 		// A cursor belongs to one member cluster, and cannot be of another one too.
-		s.lister.PrefetchParts(ctx, requestInMember(members[0], of, args, f, order, count, detail), parts, nil)
+		r.Instances, r.Member = []string{members[0].Instance}, members[0].Name
+		s.lister.PrefetchParts(ctx, r, parts, nil)
 	}
-}
-
-func requestInMember(in object.Name, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) listing.Request {
-	r := request([]string{in.Instance}, of, args, f, order, count, detail)
-	r.Member = in.Name
-	return r
 }
 
 // askedOf refuses a kind that is not to be collected of a member cluster.
