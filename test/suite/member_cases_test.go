@@ -144,6 +144,9 @@ func TestResourcesInMembersAreConfined(t *testing.T) {
 	}
 	agent := fmt.Sprintf(`node(id: %q) { id }`, nodeid.New(resource.InMember, "alpha", "m1", "apps", "v1", "daemonsets", "ops", "agent"))
 	node := fmt.Sprintf(`node(id: %q) { id }`, nodeid.New(resource.InMember, "alpha", "m1", "", "v1", "nodes", "", "m1-node-0"))
+	nodesOf := func(instance, member string) string {
+		return fmt.Sprintf(`instance(name: %q) { memberCluster(name: %q) { clusterNodes(filter: {name: ["m1-node-0"]}) { totalCount nodes { name } } } }`, instance, member)
+	}
 	const frontendName = `, filter: {name: ["frontend"]}`
 	poll.Until(t, propagationTimeout, "the viewer sees the Deployment", func(ctx context.Context) error {
 		names, _, err := resourceNames(ctx, viewer.Client, resourcesIn("m1", "apps", "deployments", frontendName, counted))
@@ -163,6 +166,11 @@ func TestResourcesInMembersAreConfined(t *testing.T) {
 		{"alice", on.as(t, "alice"), resourcesIn("m3", "", "nodes", "", counted), "<nil>:"},
 		{"alice", on.as(t, "alice"), resourcesIn("m9", "", "nodes", "", counted), "<nil>:"},
 		{"alice", on.as(t, "alice"), frontend("m3"), "null"},
+		{"alice", on.as(t, "alice"), nodesOf("alpha", "m1"), "1: m1-node-0"},
+		{"bob", on.as(t, "bob"), nodesOf("alpha", "m1"), "null"},
+		{"bob", on.as(t, "bob"), nodesOf("beta", "m1"), "null"},
+		{"mallory", on.as(t, "mallory"), nodesOf("alpha", "m1"), "null"},
+		{"the viewer", viewer.Client, nodesOf("alpha", "m1"), "null"},
 		{"bob", on.as(t, "bob"), resourcesIn("m1", "apps", "deployments", frontendName, counted), "null"},
 		{"bob", on.as(t, "bob"), `instance(name: "beta") { resources(cluster: "m1", group: "apps", version: "v1", resource: "deployments") { totalCount nodes { name } } }`, "<nil>:"},
 		{"bob", on.as(t, "bob"), frontend("m1"), "null"},

@@ -42,10 +42,16 @@ func (l *Lister) selectOne(ctx context.Context, r Request, q index.ListQuery, re
 	if err != nil {
 		return nil, err
 	}
-	p := q.Pick(selected)
+	p := pick(q, part, selected)
 	p.Live = live
 	result.Selected = selected
 	return l.fill(ctx, result, r, p), nil
+}
+
+// pick makes the page of a part, whose cluster may be a member and not one of the query's.
+func pick(q index.ListQuery, part index.Part, selected []*index.Object) *index.Page {
+	q.Clusters = []string{part.Cluster}
+	return q.Pick(selected)
 }
 
 // selected are those of some objects that the request selects.
@@ -71,7 +77,7 @@ func (l *Lister) prefetchSelected(ctx context.Context, r Request, q index.ListQu
 			return
 		}
 		var all []*index.Object
-		for _, p := range pages {
+		for part, p := range pages {
 			if p.HasNext {
 				continue
 			}
@@ -79,7 +85,7 @@ func (l *Lister) prefetchSelected(ctx context.Context, r Request, q index.ListQu
 			if err != nil {
 				return
 			}
-			all = append(all, q.Pick(selected).Items...)
+			all = append(all, pick(q, part, selected).Items...)
 		}
 		then(all)
 	})
