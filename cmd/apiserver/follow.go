@@ -19,6 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/subscription"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 	"github.com/kairship-io/kairship/pkg/live"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // followLive gives the fleet its subscriptions. The watches run until the process stops, which ends
@@ -51,4 +52,11 @@ func followLive(
 		return fmt.Errorf("watching Instances: %w", err)
 	}
 	return nil
+}
+
+// followLogs gives the service of logs what following them takes.
+func followLogs(fleet *resolvers.Fleet, users *quota.Users, scope func(context.Context) context.Context, logger *slog.Logger) {
+	logs := fleet.PodLogs
+	logs.Pods, logs.Access, logs.Quotas = fleet.Pods, fleet.Access, users
+	logs.Begin, logs.End, logs.Logger = scope, stream.End, logger
 }

@@ -28,6 +28,8 @@ type limitOptions struct {
 	// memoryLimit is what the process may use.
 	memoryLimit   int64
 	nativeTimeout time.Duration
+	// sessionTimeout is how long a session in a container may last.
+	sessionTimeout time.Duration
 	// sharedBytes is how much memory answers take that equal queries share.
 	sharedBytes int64
 
@@ -48,6 +50,7 @@ func (o *limitOptions) define(f *pflag.FlagSet) {
 	f.IntVar(&o.quotas.MaxStreams, "max-native-streams-per-user", quota.DefaultMaxStreams, "watches, followed logs and sessions of one user through the native APIs that may be open")
 	f.IntVar(&o.quotas.MaxIndexRequests, "max-index-requests-per-user", quota.DefaultMaxIndexRequests, "requests to the index of one user that may be under way, and as many statements to its database and reads of instances; others wait, up to --index-timeout")
 	f.DurationVar(&o.nativeTimeout, "native-request-timeout", passthrough.DefaultTimeout, "how long a native request may take that has an end of its own")
+	f.DurationVar(&o.sessionTimeout, "native-session-timeout", passthrough.DefaultSessionTimeout, "how long a session in a container (exec, attach, port-forward) through the native APIs may last")
 	f.IntVar(&o.quotas.OperationsPerSecond, "user-operations-per-second", quota.DefaultOperationsPerSecond, "operations that one user may begin in a second, on average")
 	f.IntVar(&o.quotas.OperationsBurst, "user-operations-burst", quota.DefaultOperationsBurst, "operations that one user may begin in one go")
 	f.IntVar(&o.quotas.CostPerSecond, "user-cost-per-second", quota.DefaultCostPerSecond, "what the operations of one user may cost in a second, on average: as --max-query-cost counts, but what there was")
@@ -104,6 +107,7 @@ func (o *limitOptions) validate(problems *flags.Problems) {
 	}
 	problems.Checkf(o.quotas.CostBurst >= o.maxCost, "--user-cost-burst: must be at least --max-query-cost, %d, not %d: else a user may never have paid for one operation", o.maxCost, o.quotas.CostBurst)
 	problems.Checkf(o.nativeTimeout > 0, "--native-request-timeout: must be more than 0, not %s", o.nativeTimeout)
+	problems.Checkf(o.sessionTimeout > 0, "--native-session-timeout: must be more than 0, not %s", o.sessionTimeout)
 	problems.Checkf(o.memoryLimit >= leastMemoryLimit, "--memory-limit-bytes: must be at least %d, not %d", leastMemoryLimit, o.memoryLimit)
 	l := o.userLimits()
 	problems.Checkf(l.Memory >= 0 && l.Memory <= o.memoryLimit/2, "--operations-memory-bytes: must not be more than half of --memory-limit-bytes, %d, and is %d: the process needs memory of its own", o.memoryLimit, l.Memory)

@@ -44,6 +44,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/nativeapi"
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
+	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/projected"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
@@ -122,6 +123,8 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		ctx, _ = requeststats.With(freshness.Begin(ctx, time.Now()))
 		return loaders.With(access.With(countedAs(ctx)), source)
 	}
+	users := quota.New(o.limits.userLimits(), time.Now)
+	followLogs(&fleet, users, scope, logger)
 	if err := followLive(ctx, &fleet, config, clients, tokens, inventory, scope, logger); err != nil {
 		return nil, err
 	}
@@ -135,7 +138,6 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
 		Directives: generated.DirectiveRoot{Guard: guard.New(fleet.Access), Observed: resolvers.Observed},
 	})
-	users := quota.New(o.limits.userLimits(), time.Now)
 	cfg := server.Config{
 		Quotas:             users,
 		Schema:             schema,
@@ -173,7 +175,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	handler, flush, err := withPassthrough(ctx, api, passthrough.Config{
 		Clients: clients, Authenticator: authenticator, Permissions: permissions, Index: nativeapi.NewService(fleet.Resources, scope),
-		Quotas: users, Timeout: o.limits.nativeTimeout, IndexTimeout: o.requestTimeout, Logger: logger,
+		Quotas: users, Timeout: o.limits.nativeTimeout, IndexTimeout: o.requestTimeout, SessionTimeout: o.limits.sessionTimeout, Logger: logger,
 	}, inventory, kube)
 	if err != nil {
 		return nil, err
@@ -237,14 +239,16 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 	anyKind := resource.NewService(lister, uncollected.New(uncollected.Config{
 		Clients: clients, Permissions: permissions, Watched: inventory, Freshness: tracker, Now: time.Now,
 	}), resource.Members{Clusters: clusters, Watched: inventory})
+	workloads := workload.NewService(lister, consistent, instances, clusters, membercluster.NewCache(idx, time.Now))
 	return resolvers.Fleet{
 		Access:         access.New(permissions),
 		Instances:      instances,
 		Clusters:       clusters,
 		MemberClusters: members,
 		Namespaces:     namespace.NewService(lister),
-		Workloads:      workload.NewService(lister, consistent, instances, clusters, membercluster.NewCache(idx, time.Now)),
+		Workloads:      workloads,
 		Pods:           pod.NewService(lister, instances, clusters, members, inventory),
+		PodLogs:        &podlog.Service{Clients: clients, Workloads: workloads},
 		Bindings:       binding.NewService(lister),
 		Policies:       policy.NewService(lister),
 		Events:         event.NewService(lister),

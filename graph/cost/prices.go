@@ -10,6 +10,8 @@ const (
 	usualContainers = 2
 	usualOverrides  = 2
 	usualResults    = 20
+	// usualLines is the default number of lines of a container.
+	usualLines = 100
 	// usualFacetValues is the default number of values that are returned.
 	usualFacetValues = 20
 )
@@ -78,8 +80,10 @@ func Prices() map[string]Price {
 		"Workload.binding":          {Requests: 1},
 		"Workload.overridePolicies": {Requests: 3, Items: usualOverrides},
 		"Workload.events":           {Requests: 1},
-		"Workload.manifest":         {Value: document},
-		"Workload.yaml":             {Value: document},
+		// Each container is read from its member separately.
+		"Workload.logs":     {Requests: 3, Value: usualClusters * usualPods * RequestCost},
+		"Workload.manifest": {Value: document},
+		"Workload.yaml":     {Value: document},
 
 		"Placement.memberCluster": {Requests: 1},
 		"Placement.overrides":     {Requests: 2, Items: usualOverrides},
@@ -96,6 +100,8 @@ func Prices() map[string]Price {
 		"Pod.requests":         {Requests: 1},
 		"Pod.limits":           {Requests: 1},
 		"Pod.memberCluster":    {Requests: 1},
+		"Pod.logs":             {Requests: 1, Value: RequestCost},
+		"PodLogs.lines":        {Items: usualLines},
 		"PodConnection.facets": {Requests: 1, CountedBy: "fields"},
 		"PodFacet.values":      {Items: usualFacetValues},
 
@@ -137,6 +143,7 @@ func Prices() map[string]Price {
 		"Subscription.policyChanged":        {Requests: 4},
 		"Subscription.resourceChanged":      {Requests: 1},
 		"Subscription.operationProgress":    {Requests: 3},
+		"Subscription.podLogs":              {Requests: 3 + usualClusters*usualPods},
 
 		"Mutation.applyManifests":    {Requests: manyWrites},
 		"Mutation.deployApplication": {Requests: manyWrites},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
@@ -425,6 +426,7 @@ type ComplexityRoot struct {
 		Instance         func(childComplexity int) int
 		Kind             func(childComplexity int) int
 		Labels           func(childComplexity int) int
+		Logs             func(childComplexity int, clusters []string, container *string, tail *int, since *time.Time, previous bool) int
 		Manifest         func(childComplexity int) int
 		Name             func(childComplexity int) int
 		Namespace        func(childComplexity int) int
@@ -454,6 +456,7 @@ type ComplexityRoot struct {
 		Instance         func(childComplexity int) int
 		Kind             func(childComplexity int) int
 		Labels           func(childComplexity int) int
+		Logs             func(childComplexity int, clusters []string, container *string, tail *int, since *time.Time, previous bool) int
 		Manifest         func(childComplexity int) int
 		Name             func(childComplexity int) int
 		Namespace        func(childComplexity int) int
@@ -535,6 +538,7 @@ type ComplexityRoot struct {
 		Instance         func(childComplexity int) int
 		Kind             func(childComplexity int) int
 		Labels           func(childComplexity int) int
+		Logs             func(childComplexity int, clusters []string, container *string, tail *int, since *time.Time, previous bool) int
 		Manifest         func(childComplexity int) int
 		Name             func(childComplexity int) int
 		Namespace        func(childComplexity int) int
@@ -789,6 +793,7 @@ type ComplexityRoot struct {
 		Instance         func(childComplexity int) int
 		Kind             func(childComplexity int) int
 		Labels           func(childComplexity int) int
+		Logs             func(childComplexity int, clusters []string, container *string, tail *int, since *time.Time, previous bool) int
 		Manifest         func(childComplexity int) int
 		Name             func(childComplexity int) int
 		Namespace        func(childComplexity int) int
@@ -1144,6 +1149,7 @@ type ComplexityRoot struct {
 		Instance      func(childComplexity int) int
 		Labels        func(childComplexity int) int
 		Limits        func(childComplexity int) int
+		Logs          func(childComplexity int, container *string, tail *int, since *time.Time, previous bool) int
 		Manifest      func(childComplexity int) int
 		MemberCluster func(childComplexity int) int
 		Message       func(childComplexity int) int
@@ -1193,6 +1199,39 @@ type ComplexityRoot struct {
 		Field       func(childComplexity int) int
 		TotalValues func(childComplexity int) int
 		Values      func(childComplexity int) int
+	}
+
+	PodLogEvent struct {
+		ClusterName   func(childComplexity int) int
+		ContainerName func(childComplexity int) int
+		LineText      func(childComplexity int) int
+		Message       func(childComplexity int) int
+		PodName       func(childComplexity int) int
+		Time          func(childComplexity int) int
+		Truncated     func(childComplexity int) int
+		Type          func(childComplexity int) int
+	}
+
+	PodLogLine struct {
+		ClusterName   func(childComplexity int) int
+		ContainerName func(childComplexity int) int
+		PodName       func(childComplexity int) int
+		Text          func(childComplexity int) int
+		Time          func(childComplexity int) int
+		Truncated     func(childComplexity int) int
+	}
+
+	PodLogOmission struct {
+		ClusterName   func(childComplexity int) int
+		ContainerName func(childComplexity int) int
+		Message       func(childComplexity int) int
+		PodName       func(childComplexity int) int
+	}
+
+	PodLogs struct {
+		Freshness func(childComplexity int) int
+		Lines     func(childComplexity int) int
+		Omitted   func(childComplexity int) int
 	}
 
 	PolicyChange struct {
@@ -1508,6 +1547,7 @@ type ComplexityRoot struct {
 		Instance         func(childComplexity int) int
 		Kind             func(childComplexity int) int
 		Labels           func(childComplexity int) int
+		Logs             func(childComplexity int, clusters []string, container *string, tail *int, since *time.Time, previous bool) int
 		Manifest         func(childComplexity int) int
 		Name             func(childComplexity int) int
 		Namespace        func(childComplexity int) int
@@ -1532,6 +1572,7 @@ type ComplexityRoot struct {
 		InstanceChanged      func(childComplexity int, filter *instance.Filter, after *string) int
 		MemberClusterChanged func(childComplexity int, filter *membercluster.ChangeFilter, after *string) int
 		OperationProgress    func(childComplexity int, operation string) int
+		PodLogs              func(childComplexity int, instance string, namespace string, pod *string, kind *workload.Kind, name *string, clusters []string, container *string, tail *int, since *time.Time, previous bool) int
 		PolicyChanged        func(childComplexity int, filter *policy.ChangeFilter, after *string) int
 		ResourceChanged      func(childComplexity int, group string, version string, resource string, filter *resource.ChangeFilter, after *string) int
 		WorkloadChanged      func(childComplexity int, filter *workload.Filter, after *string) int
@@ -3079,6 +3120,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.Labels(childComplexity), true
+	case "CronJob.logs":
+		if e.ComplexityRoot.CronJob.Logs == nil {
+			break
+		}
+
+		args, err := ec.field_CronJob_logs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CronJob.Logs(childComplexity, args["clusters"].([]string), args["container"].(*string), args["tail"].(*int), args["since"].(*time.Time), args["previous"].(bool)), true
 	case "CronJob.manifest":
 		if e.ComplexityRoot.CronJob.Manifest == nil {
 			break
@@ -3241,6 +3293,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.Labels(childComplexity), true
+	case "DaemonSet.logs":
+		if e.ComplexityRoot.DaemonSet.Logs == nil {
+			break
+		}
+
+		args, err := ec.field_DaemonSet_logs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.DaemonSet.Logs(childComplexity, args["clusters"].([]string), args["container"].(*string), args["tail"].(*int), args["since"].(*time.Time), args["previous"].(bool)), true
 	case "DaemonSet.manifest":
 		if e.ComplexityRoot.DaemonSet.Manifest == nil {
 			break
@@ -3562,6 +3625,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.Labels(childComplexity), true
+	case "Deployment.logs":
+		if e.ComplexityRoot.Deployment.Logs == nil {
+			break
+		}
+
+		args, err := ec.field_Deployment_logs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Deployment.Logs(childComplexity, args["clusters"].([]string), args["container"].(*string), args["tail"].(*int), args["since"].(*time.Time), args["previous"].(bool)), true
 	case "Deployment.manifest":
 		if e.ComplexityRoot.Deployment.Manifest == nil {
 			break
@@ -4705,6 +4779,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.Labels(childComplexity), true
+	case "Job.logs":
+		if e.ComplexityRoot.Job.Logs == nil {
+			break
+		}
+
+		args, err := ec.field_Job_logs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Job.Logs(childComplexity, args["clusters"].([]string), args["container"].(*string), args["tail"].(*int), args["since"].(*time.Time), args["previous"].(bool)), true
 	case "Job.manifest":
 		if e.ComplexityRoot.Job.Manifest == nil {
 			break
@@ -6445,6 +6530,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Pod.Limits(childComplexity), true
+	case "Pod.logs":
+		if e.ComplexityRoot.Pod.Logs == nil {
+			break
+		}
+
+		args, err := ec.field_Pod_logs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Pod.Logs(childComplexity, args["container"].(*string), args["tail"].(*int), args["since"].(*time.Time), args["previous"].(bool)), true
 	case "Pod.manifest":
 		if e.ComplexityRoot.Pod.Manifest == nil {
 			break
@@ -6676,6 +6772,136 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PodFacet.Values(childComplexity), true
+
+	case "PodLogEvent.clusterName":
+		if e.ComplexityRoot.PodLogEvent.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogEvent.ClusterName(childComplexity), true
+	case "PodLogEvent.containerName":
+		if e.ComplexityRoot.PodLogEvent.ContainerName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogEvent.ContainerName(childComplexity), true
+	case "PodLogEvent.line":
+		if e.ComplexityRoot.PodLogEvent.LineText == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogEvent.LineText(childComplexity), true
+	case "PodLogEvent.message":
+		if e.ComplexityRoot.PodLogEvent.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogEvent.Message(childComplexity), true
+	case "PodLogEvent.podName":
+		if e.ComplexityRoot.PodLogEvent.PodName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogEvent.PodName(childComplexity), true
+	case "PodLogEvent.time":
+		if e.ComplexityRoot.PodLogEvent.Time == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogEvent.Time(childComplexity), true
+	case "PodLogEvent.truncated":
+		if e.ComplexityRoot.PodLogEvent.Truncated == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogEvent.Truncated(childComplexity), true
+	case "PodLogEvent.type":
+		if e.ComplexityRoot.PodLogEvent.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogEvent.Type(childComplexity), true
+
+	case "PodLogLine.clusterName":
+		if e.ComplexityRoot.PodLogLine.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogLine.ClusterName(childComplexity), true
+	case "PodLogLine.containerName":
+		if e.ComplexityRoot.PodLogLine.ContainerName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogLine.ContainerName(childComplexity), true
+	case "PodLogLine.podName":
+		if e.ComplexityRoot.PodLogLine.PodName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogLine.PodName(childComplexity), true
+	case "PodLogLine.line":
+		if e.ComplexityRoot.PodLogLine.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogLine.Text(childComplexity), true
+	case "PodLogLine.time":
+		if e.ComplexityRoot.PodLogLine.Time == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogLine.Time(childComplexity), true
+	case "PodLogLine.truncated":
+		if e.ComplexityRoot.PodLogLine.Truncated == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogLine.Truncated(childComplexity), true
+
+	case "PodLogOmission.clusterName":
+		if e.ComplexityRoot.PodLogOmission.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogOmission.ClusterName(childComplexity), true
+	case "PodLogOmission.containerName":
+		if e.ComplexityRoot.PodLogOmission.ContainerName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogOmission.ContainerName(childComplexity), true
+	case "PodLogOmission.message":
+		if e.ComplexityRoot.PodLogOmission.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogOmission.Message(childComplexity), true
+	case "PodLogOmission.podName":
+		if e.ComplexityRoot.PodLogOmission.PodName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogOmission.PodName(childComplexity), true
+
+	case "PodLogs.freshness":
+		if e.ComplexityRoot.PodLogs.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogs.Freshness(childComplexity), true
+	case "PodLogs.lines":
+		if e.ComplexityRoot.PodLogs.Lines == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogs.Lines(childComplexity), true
+	case "PodLogs.omitted":
+		if e.ComplexityRoot.PodLogs.Omitted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodLogs.Omitted(childComplexity), true
 
 	case "PolicyChange.changedFields":
 		if e.ComplexityRoot.PolicyChange.ChangedFields == nil {
@@ -7976,6 +8202,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.Labels(childComplexity), true
+	case "StatefulSet.logs":
+		if e.ComplexityRoot.StatefulSet.Logs == nil {
+			break
+		}
+
+		args, err := ec.field_StatefulSet_logs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.StatefulSet.Logs(childComplexity, args["clusters"].([]string), args["container"].(*string), args["tail"].(*int), args["since"].(*time.Time), args["previous"].(bool)), true
 	case "StatefulSet.manifest":
 		if e.ComplexityRoot.StatefulSet.Manifest == nil {
 			break
@@ -8106,6 +8343,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.OperationProgress(childComplexity, args["operation"].(string)), true
+	case "Subscription.podLogs":
+		if e.ComplexityRoot.Subscription.PodLogs == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_podLogs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.PodLogs(childComplexity, args["instance"].(string), args["namespace"].(string), args["pod"].(*string), args["kind"].(*workload.Kind), args["name"].(*string), args["clusters"].([]string), args["container"].(*string), args["tail"].(*int), args["since"].(*time.Time), args["previous"].(bool)), true
 	case "Subscription.policyChanged":
 		if e.ComplexityRoot.Subscription.PolicyChanged == nil {
 			break
@@ -12031,6 +12279,132 @@ type ComputeResources {
   memory: Float
 }
 `, BuiltIn: false},
+	{Name: "../schema/podlog.graphqls", Input: `extend type Pod {
+  """
+  The last lines that its containers have written, read now from the member cluster, through the
+  instance and as the caller: both decide whether the caller may.
+  """
+  logs(
+    "Only of this container; of all unless told, init containers included."
+    container: String
+    "How many lines of each container, the last ones: 1 to 1000, 100 unless told."
+    tail: Int
+    "Only lines that were written at this time or later."
+    since: Time
+    "Of the run of each container before its last restart."
+    previous: Boolean! = false
+  ): PodLogs!
+}
+
+"""
+Lines of the logs of containers. What can't be read is in ` + "`" + `omitted` + "`" + `, and for each member cluster that
+refuses or does not answer there is an error beside the lines of the others.
+"""
+type PodLogs {
+  "The lines of all containers, oldest first; of one container in the order in which it wrote them."
+  lines: [PodLogLine!]!
+  "Containers of which lines are missing here, and why."
+  omitted: [PodLogOmission!]!
+  "How old the list of the pods may be. Their lines are read when they are asked for."
+  freshness: Freshness!
+}
+
+"A line of a container's log."
+type PodLogLine {
+  "When it was written, by the clock of the pod's node; null where the node does not say."
+  time: Time
+  "The member cluster's name in the instance."
+  clusterName: String!
+  "The pod, which is in the namespace that was asked about."
+  podName: String!
+  "The container."
+  containerName: String!
+  "The text, without the end of the line. Bytes that are no UTF-8 are replaced."
+  line: String!
+  "The line is longer, and was cut after 16 KiB."
+  truncated: Boolean!
+}
+
+"A container of which lines are missing in an answer."
+type PodLogOmission {
+  "The member cluster's name in the instance."
+  clusterName: String!
+  "The pod."
+  podName: String!
+  "The container."
+  containerName: String!
+  "Why, for a person."
+  message: String!
+}
+
+extend type Subscription {
+  """
+  The logs of the containers of a pod, or of all pods of a workload over its member clusters, as they
+  are written. First come the last lines that there are. Pods that appear later are followed too, and a
+  container that restarts goes on. The stream of a pod ends with it, that of a workload when it no longer
+  exists.
+
+  Lines of several containers come in the order of their time as far as they arrive within a quarter
+  of a second. There are no cursors: subscribe again with the time of the last line as ` + "`" + `since` + "`" + `. A
+  subscriber who does not read keeps the lines from being read of the members, and loses those that the
+  nodes rotate away meanwhile.
+  """
+  podLogs(
+    "The instance."
+    instance: String!
+    "The namespace of the pod or workload."
+    namespace: String!
+    "The name of the pod; otherwise ` + "`" + `kind` + "`" + ` and ` + "`" + `name` + "`" + ` are those of a workload."
+    pod: String
+    "The kind of the workload."
+    kind: WorkloadKind
+    "The name of the workload."
+    name: String
+    "Only in these member clusters, by name."
+    clusters: [String!]
+    "Only of containers of this name; of all unless told, init containers included."
+    container: String
+    "How many lines that there are of each container to begin with, the last ones: 1 to 1000, 100 unless told."
+    tail: Int
+    "Only lines that were written at this time or later."
+    since: Time
+    "Of the run of each container before its last restart; the stream ends after these lines."
+    previous: Boolean! = false
+  ): PodLogEvent! @guard(by: INSTANCE, argument: "instance")
+}
+
+"What an event of followed logs says."
+enum PodLogEventType {
+  "A line."
+  LINE
+  "The log of the container can't be read now; ` + "`" + `message` + "`" + ` says why. It is tried again, up to a minute later."
+  INTERRUPTED
+  "No more lines of the container will come: it has ended and will not run again, or its pod no longer exists."
+  ENDED
+  "The container is not followed, because of a limit that ` + "`" + `message` + "`" + ` names. It is tried again."
+  OMITTED
+}
+
+"A line of a followed log, or something else about a container."
+type PodLogEvent {
+  "What this says."
+  type: PodLogEventType!
+  "When the line was written, by the clock of the pod's node; null where the node does not say, and for other events."
+  time: Time
+  "The member cluster's name in the instance."
+  clusterName: String!
+  "The pod, which is in the namespace that was asked about."
+  podName: String!
+  "The container."
+  containerName: String!
+  "The text of the line, without its end; null for other events. Bytes that are no UTF-8 are replaced."
+  line: String
+  "The line is longer, and was cut after 16 KiB."
+  truncated: Boolean!
+  "More about the event, for a person; null for a line."
+  message: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/policy.graphqls", Input: `extend type Instance {
   "One PropagationPolicy; null when there is none of that name."
   propagationPolicy(
@@ -14640,6 +15014,23 @@ interface Workload implements Node {
     "Continue after this cursor."
     after: String
   ): EventConnection!
+  """
+  The last lines that the containers of its pods have written, of all member clusters together, read
+  now through the instance and as the caller: the instance and each member decide whether the caller
+  may. Pods are those that the index has, of members that are in the inventory.
+  """
+  logs(
+    "Only in these member clusters, by name."
+    clusters: [String!]
+    "Only of containers of this name; of all unless told, init containers included."
+    container: String
+    "How many lines of each container, the last ones: 1 to 1000, 100 unless told."
+    tail: Int
+    "Only lines that were written at this time or later."
+    since: Time
+    "Of the run of each container before its last restart."
+    previous: Boolean! = false
+  ): PodLogs!
   "When the template was created."
   createdAt: Time!
   "Version of the template, for optimistic concurrency."
@@ -14697,6 +15088,23 @@ type Deployment implements Node & Workload {
     "Continue after this cursor."
     after: String
   ): EventConnection!
+  """
+  The last lines that the containers of its pods have written, of all member clusters together, read
+  now through the instance and as the caller: the instance and each member decide whether the caller
+  may. Pods are those that the index has, of members that are in the inventory.
+  """
+  logs(
+    "Only in these member clusters, by name."
+    clusters: [String!]
+    "Only of containers of this name; of all unless told, init containers included."
+    container: String
+    "How many lines of each container, the last ones: 1 to 1000, 100 unless told."
+    tail: Int
+    "Only lines that were written at this time or later."
+    since: Time
+    "Of the run of each container before its last restart."
+    previous: Boolean! = false
+  ): PodLogs!
   "When the template was created."
   createdAt: Time!
   "Version of the template, for optimistic concurrency."
@@ -14754,6 +15162,23 @@ type StatefulSet implements Node & Workload {
     "Continue after this cursor."
     after: String
   ): EventConnection!
+  """
+  The last lines that the containers of its pods have written, of all member clusters together, read
+  now through the instance and as the caller: the instance and each member decide whether the caller
+  may. Pods are those that the index has, of members that are in the inventory.
+  """
+  logs(
+    "Only in these member clusters, by name."
+    clusters: [String!]
+    "Only of containers of this name; of all unless told, init containers included."
+    container: String
+    "How many lines of each container, the last ones: 1 to 1000, 100 unless told."
+    tail: Int
+    "Only lines that were written at this time or later."
+    since: Time
+    "Of the run of each container before its last restart."
+    previous: Boolean! = false
+  ): PodLogs!
   "When the template was created."
   createdAt: Time!
   "Version of the template, for optimistic concurrency."
@@ -14811,6 +15236,23 @@ type DaemonSet implements Node & Workload {
     "Continue after this cursor."
     after: String
   ): EventConnection!
+  """
+  The last lines that the containers of its pods have written, of all member clusters together, read
+  now through the instance and as the caller: the instance and each member decide whether the caller
+  may. Pods are those that the index has, of members that are in the inventory.
+  """
+  logs(
+    "Only in these member clusters, by name."
+    clusters: [String!]
+    "Only of containers of this name; of all unless told, init containers included."
+    container: String
+    "How many lines of each container, the last ones: 1 to 1000, 100 unless told."
+    tail: Int
+    "Only lines that were written at this time or later."
+    since: Time
+    "Of the run of each container before its last restart."
+    previous: Boolean! = false
+  ): PodLogs!
   "When the template was created."
   createdAt: Time!
   "Version of the template, for optimistic concurrency."
@@ -14868,6 +15310,23 @@ type Job implements Node & Workload {
     "Continue after this cursor."
     after: String
   ): EventConnection!
+  """
+  The last lines that the containers of its pods have written, of all member clusters together, read
+  now through the instance and as the caller: the instance and each member decide whether the caller
+  may. Pods are those that the index has, of members that are in the inventory.
+  """
+  logs(
+    "Only in these member clusters, by name."
+    clusters: [String!]
+    "Only of containers of this name; of all unless told, init containers included."
+    container: String
+    "How many lines of each container, the last ones: 1 to 1000, 100 unless told."
+    tail: Int
+    "Only lines that were written at this time or later."
+    since: Time
+    "Of the run of each container before its last restart."
+    previous: Boolean! = false
+  ): PodLogs!
   "When the template was created."
   createdAt: Time!
   "Version of the template, for optimistic concurrency."
@@ -14927,6 +15386,23 @@ type CronJob implements Node & Workload {
     "Continue after this cursor."
     after: String
   ): EventConnection!
+  """
+  The last lines that the containers of its pods have written, of all member clusters together, read
+  now through the instance and as the caller: the instance and each member decide whether the caller
+  may. Pods are those that the index has, of members that are in the inventory.
+  """
+  logs(
+    "Only in these member clusters, by name."
+    clusters: [String!]
+    "Only of containers of this name; of all unless told, init containers included."
+    container: String
+    "How many lines of each container, the last ones: 1 to 1000, 100 unless told."
+    tail: Int
+    "Only lines that were written at this time or later."
+    since: Time
+    "Of the run of each container before its last restart."
+    previous: Boolean! = false
+  ): PodLogs!
   "When the template was created."
   createdAt: Time!
   "Version of the template, for optimistic concurrency."
@@ -16446,6 +16922,8 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_placements(ctx, field)
 	case "events":
 		return ec.fieldContext_Job_events(ctx, field)
+	case "logs":
+		return ec.fieldContext_Job_logs(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Job_createdAt(ctx, field)
 	case "resourceVersion":
@@ -17092,6 +17570,8 @@ func (ec *executionContext) childFields_Pod(ctx context.Context, field graphql.C
 		return ec.fieldContext_Pod_createdAt(ctx, field)
 	case "manifest":
 		return ec.fieldContext_Pod_manifest(ctx, field)
+	case "logs":
+		return ec.fieldContext_Pod_logs(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Pod", field.Name)
 }
@@ -17168,6 +17648,72 @@ func (ec *executionContext) childFields_PodFacet(ctx context.Context, field grap
 		return ec.fieldContext_PodFacet_totalValues(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PodFacet", field.Name)
+}
+
+func (ec *executionContext) childFields_PodLogEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_PodLogEvent_type(ctx, field)
+	case "time":
+		return ec.fieldContext_PodLogEvent_time(ctx, field)
+	case "clusterName":
+		return ec.fieldContext_PodLogEvent_clusterName(ctx, field)
+	case "podName":
+		return ec.fieldContext_PodLogEvent_podName(ctx, field)
+	case "containerName":
+		return ec.fieldContext_PodLogEvent_containerName(ctx, field)
+	case "line":
+		return ec.fieldContext_PodLogEvent_line(ctx, field)
+	case "truncated":
+		return ec.fieldContext_PodLogEvent_truncated(ctx, field)
+	case "message":
+		return ec.fieldContext_PodLogEvent_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PodLogEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_PodLogLine(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "time":
+		return ec.fieldContext_PodLogLine_time(ctx, field)
+	case "clusterName":
+		return ec.fieldContext_PodLogLine_clusterName(ctx, field)
+	case "podName":
+		return ec.fieldContext_PodLogLine_podName(ctx, field)
+	case "containerName":
+		return ec.fieldContext_PodLogLine_containerName(ctx, field)
+	case "line":
+		return ec.fieldContext_PodLogLine_line(ctx, field)
+	case "truncated":
+		return ec.fieldContext_PodLogLine_truncated(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PodLogLine", field.Name)
+}
+
+func (ec *executionContext) childFields_PodLogOmission(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterName":
+		return ec.fieldContext_PodLogOmission_clusterName(ctx, field)
+	case "podName":
+		return ec.fieldContext_PodLogOmission_podName(ctx, field)
+	case "containerName":
+		return ec.fieldContext_PodLogOmission_containerName(ctx, field)
+	case "message":
+		return ec.fieldContext_PodLogOmission_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PodLogOmission", field.Name)
+}
+
+func (ec *executionContext) childFields_PodLogs(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "lines":
+		return ec.fieldContext_PodLogs_lines(ctx, field)
+	case "omitted":
+		return ec.fieldContext_PodLogs_omitted(ctx, field)
+	case "freshness":
+		return ec.fieldContext_PodLogs_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PodLogs", field.Name)
 }
 
 func (ec *executionContext) childFields_PolicyChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

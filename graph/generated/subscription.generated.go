@@ -9,6 +9,7 @@ import (
 	"math"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/kairship-io/kairship/graph/scalar"
@@ -17,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
+	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -33,6 +35,7 @@ type SubscriptionResolver interface {
 	PolicyChanged(ctx context.Context, filter *policy.ChangeFilter, after *string) (<-chan *changes.Event[policy.Any], error)
 	ResourceChanged(ctx context.Context, group string, version string, resource string, filter *resource.ChangeFilter, after *string) (<-chan *changes.Event[*resource.Resource], error)
 	OperationProgress(ctx context.Context, operation string) (<-chan *operation.Progress, error)
+	PodLogs(ctx context.Context, instance string, namespace string, pod *string, kind *workload.Kind, name *string, clusters []string, container *string, tail *int, since *time.Time, previous bool) (<-chan *podlog.Event, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -116,6 +119,92 @@ func (ec *executionContext) field_Subscription_operationProgress_args(ctx contex
 		return nil, err
 	}
 	args["operation"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_podLogs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "instance",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["instance"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "namespace",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["namespace"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "pod",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["pod"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*workload.Kind, error) {
+			return ec.unmarshalOWorkloadKind2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "name",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["name"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "clusters",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["clusters"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "container",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["container"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "tail",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["tail"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "since",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["since"] = arg8
+	arg9, err := graphql.ProcessArgField(ctx, rawArgs, "previous",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["previous"] = arg9
 	return args, nil
 }
 
@@ -1562,6 +1651,73 @@ func (ec *executionContext) fieldContext_Subscription_operationProgress(ctx cont
 	return fc, nil
 }
 
+func (ec *executionContext) _Subscription_podLogs(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_podLogs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().PodLogs(ctx, fc.Args["instance"].(string), fc.Args["namespace"].(string), fc.Args["pod"].(*string), fc.Args["kind"].(*workload.Kind), fc.Args["name"].(*string), fc.Args["clusters"].([]string), fc.Args["container"].(*string), fc.Args["tail"].(*int), fc.Args["since"].(*time.Time), fc.Args["previous"].(bool))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *podlog.Event
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "instance")
+				if err != nil {
+					var zeroVal *podlog.Event
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *podlog.Event
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *podlog.Event) graphql.Marshaler {
+			return ec.marshalNPodLogEvent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpodlogᚐEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_podLogs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PodLogEvent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_podLogs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _WorkloadChange_type(ctx context.Context, field graphql.CollectedField, obj *changes.Event[workload.Any]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2331,6 +2487,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 		return ec._Subscription_resourceChanged(ctx, fields[0])
 	case "operationProgress":
 		return ec._Subscription_operationProgress(ctx, fields[0])
+	case "podLogs":
+		return ec._Subscription_podLogs(ctx, fields[0])
 	default:
 		panic("unknown field " + strconv.Quote(fields[0].Name))
 	}

@@ -63,6 +63,7 @@ var Fields = map[string]Field{
 	"Subscription.instanceChanged":      {In: Instance, Depends: instancesSeen},
 	"Subscription.memberClusterChanged": {In: Wide, Verbs: verbs(authz.VerbWatch), Depends: ofResult},
 	"Subscription.operationProgress":    {In: Object, Verbs: verbs(authz.VerbWatch), Depends: "asked about each object that the operation wrote; joining and leaving are without namespace, creating an instance asks only to see it"},
+	"Subscription.podLogs":              {In: Namespaced, Verbs: verbs(authz.VerbWatch), Inside: memberGate, Depends: sentThere + "; the member's own rules decide about `pods/log`"},
 	"Subscription.policyChanged":        {In: Object, Verbs: verbs(authz.VerbWatch), Depends: ofResult},
 	"Subscription.resourceChanged":      {In: Object, Verbs: verbs(authz.VerbWatch), Depends: ofResult + "; " + concealed},
 	"Subscription.workloadChanged":      {In: Namespaced, Verbs: verbs(authz.VerbWatch), Depends: ofResult},

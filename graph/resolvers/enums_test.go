@@ -29,6 +29,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
+	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
@@ -132,6 +133,7 @@ var enums = map[string]enumRoute{
 	"PolicyOrderField": order("propagationPolicies"), "ResourceOrderField": order("resources"),
 	"ChangeType":         {value: typed[changes.Type], out: `subscription { instanceChanged { type } }`, field: "InstanceChange.type"},
 	"PolicyKind":         {value: typed[policy.Kind], in: `{ policyChanged(filter: {kinds: [$v]}) { type } }`, by: "Subscription.policyChanged", path: "filter.Kinds"},
+	"PodLogEventType":    {value: typed[podlog.EventType], out: `subscription { podLogs(instance: "", namespace: "") { type } }`, field: "PodLogEvent.type"},
 	"OperationKind":      {value: typed[operation.Kind], out: `subscription { operationProgress(operation: "") { kind } }`, field: "OperationProgress.kind"},
 	"OperationState":     {value: typed[operation.State], out: `subscription { operationProgress(operation: "") { state } }`, field: "OperationProgress.state"},
 	"OperationStepName":  {value: typed[operation.StepName], out: `subscription { operationProgress(operation: "") { steps { name } } }`, field: "OperationStep.name"},

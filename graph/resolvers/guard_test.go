@@ -17,6 +17,9 @@ var callersOnly = map[string]bool{"Query.viewer": true, "Query._service": true}
 
 // instanceArgument is what names the instance of a field of a root type.
 func instanceArgument(root *ast.Definition) string {
+	if root.Name == "Subscription" {
+		return "instance"
+	}
 	if root.Name == "Mutation" {
 		return "input.instance"
 	}

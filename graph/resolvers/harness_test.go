@@ -22,6 +22,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
+	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -80,6 +81,7 @@ func world() intercept {
 
 		"Subscription.instanceChanged":   stream(&instance.Change{Object: alpha}),
 		"Subscription.workloadChanged":   stream(&workload.Change{Object: deployment}),
+		"Subscription.podLogs":           stream(&podlog.Event{}),
 		"Subscription.operationProgress": stream(&operation.Progress{Steps: []operation.Step{{}}}),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
+	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/subscription"
@@ -43,6 +44,7 @@ type Fleet struct {
 	Namespaces     *namespace.Service
 	Workloads      *workload.Service
 	Pods           *pod.Service
+	PodLogs        *podlog.Service
 	Bindings       *binding.Service
 	Policies       *policy.Service
 	Events         *event.Service

@@ -99,7 +99,7 @@ func (s selection) itemDetail() index.Detail {
 
 // podDetail is how much of a list's pods is selected. What is not in their rows is in the whole objects.
 func (s selection) podDetail() index.Detail {
-	if s.items().has("manifest", "conditions", "containers", "requests", "limits") {
+	if s.items().has("manifest", "conditions", "containers", "requests", "limits", "logs") {
 		return index.Whole
 	}
 	return index.Metadata
@@ -245,14 +245,14 @@ func (s selection) needs() workload.Needs {
 		Policy:           s.has("policy"),
 		PolicyDetail:     detailOf(policyDetail).under(s, "policy"),
 		Binding:          s.has("binding"),
-		Status:           s.has("replicas", "health", "healthMessage", "suspended", "placements", "overridePolicies"),
+		Status:           s.has("replicas", "health", "healthMessage", "suspended", "placements", "overridePolicies", "logs"),
 		MemberClusters:   placements.has("memberCluster") || placements.under("object").under("pods").has("memberCluster"),
 		Overrides:        s.has("overridePolicies") || placements.has("overrides"),
 		OverridePolicies: s.has("overridePolicies") || placements.under("overrides").has("policy"),
 		OverrideDetail:   min(detailOf(policyDetail).under(s, "overridePolicies"), detailOf(policyDetail).under(placements.under("overrides"), "policy")),
-		Objects:          placements.has("object"),
+		Objects:          placements.has("object") || s.has("logs"),
 		ObjectDetail:     detailOf(objectDetail).under(placements, "object"),
-		Pods:             placements.under("object").has("pods"),
+		Pods:             placements.under("object").has("pods") || s.has("logs"),
 		Events:           s.events(),
 	}
 }
@@ -264,7 +264,7 @@ func (s selection) templateNeeds() workload.TemplateNeeds {
 	return workload.TemplateNeeds{
 		Policy:           s.has("policy"),
 		PolicyDetail:     detailOf(policyDetail).under(s, "policy"),
-		Binding:          s.has("binding", "placements", "overridePolicies"),
+		Binding:          s.has("binding", "placements", "overridePolicies", "logs"),
 		MemberClusters:   placements.has("memberCluster"),
 		Overrides:        overrides,
 		OverridePolicies: s.has("overridePolicies") || placements.under("overrides").has("policy"),

@@ -89,9 +89,9 @@ func TestEveryFieldIsCompared(t *testing.T) {
 		{"Instance", namesOf(instance.Fields()), append([]string{"kubeconfig"}, lists...)},
 		{"Cluster", namesOf(cluster.Fields()), nil},
 		{"MemberCluster", namesOf(membercluster.Fields()), []string{"instance", "cluster", "resources", "clusterNodes"}},
-		{"Deployment", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "events"}},
-		{"Job", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "events"}},
-		{"CronJob", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "events"}},
+		{"Deployment", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "events", "logs"}},
+		{"Job", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "events", "logs"}},
+		{"CronJob", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "events", "logs"}},
 		{"PropagationPolicy", namesOf(policy.Fields()), []string{"instance", "workloads"}},
 		{"ClusterOverridePolicy", namesOf(policy.Fields()), []string{"instance"}},
 		// Subscriptions follow no objects in members.

@@ -7,6 +7,7 @@ package resolvers
 
 import (
 	"context"
+	"time"
 
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
@@ -14,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/projection"
@@ -62,6 +64,10 @@ func (r *cronJobResolver) Events(ctx context.Context, obj *workload.CronJob, fir
 	return orEmpty(ctx, c, err)
 }
 
+func (r *cronJobResolver) Logs(ctx context.Context, obj *workload.CronJob, clusters []string, container *string, tail *int, since *time.Time, previous bool) (*podlog.Logs, error) {
+	return r.workloadLogs(ctx, obj.Workload, podlog.Args{Clusters: clusters, Container: container, Tail: tail, Since: since, Previous: previous})
+}
+
 func (r *daemonSetResolver) Instance(ctx context.Context, obj *workload.DaemonSet) (*instance.Instance, error) {
 	return r.instanceOf(ctx, obj.Workload.Instance)
 }
@@ -105,6 +111,10 @@ func (r *daemonSetResolver) Events(ctx context.Context, obj *workload.DaemonSet,
 	return orEmpty(ctx, c, err)
 }
 
+func (r *daemonSetResolver) Logs(ctx context.Context, obj *workload.DaemonSet, clusters []string, container *string, tail *int, since *time.Time, previous bool) (*podlog.Logs, error) {
+	return r.workloadLogs(ctx, obj.Workload, podlog.Args{Clusters: clusters, Container: container, Tail: tail, Since: since, Previous: previous})
+}
+
 func (r *deploymentResolver) Instance(ctx context.Context, obj *workload.Deployment) (*instance.Instance, error) {
 	return r.instanceOf(ctx, obj.Workload.Instance)
 }
@@ -146,6 +156,10 @@ func (r *deploymentResolver) Placements(ctx context.Context, obj *workload.Deplo
 func (r *deploymentResolver) Events(ctx context.Context, obj *workload.Deployment, first *int, after *string) (*page.Connection[*event.Event], error) {
 	c, err := r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
 	return orEmpty(ctx, c, err)
+}
+
+func (r *deploymentResolver) Logs(ctx context.Context, obj *workload.Deployment, clusters []string, container *string, tail *int, since *time.Time, previous bool) (*podlog.Logs, error) {
+	return r.workloadLogs(ctx, obj.Workload, podlog.Args{Clusters: clusters, Container: container, Tail: tail, Since: since, Previous: previous})
 }
 
 func (r *instanceResolver) Workload(ctx context.Context, obj *instance.Instance, kind workload.Kind, namespace string, name string) (workload.Any, error) {
@@ -203,6 +217,10 @@ func (r *jobResolver) Events(ctx context.Context, obj *workload.Job, first *int,
 	return orEmpty(ctx, c, err)
 }
 
+func (r *jobResolver) Logs(ctx context.Context, obj *workload.Job, clusters []string, container *string, tail *int, since *time.Time, previous bool) (*podlog.Logs, error) {
+	return r.workloadLogs(ctx, obj.Workload, podlog.Args{Clusters: clusters, Container: container, Tail: tail, Since: since, Previous: previous})
+}
+
 func (r *queryResolver) Workloads(ctx context.Context, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error) {
 	c, err := r.Fleet.Workloads.List(ctx, listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
 	if filter != nil && err == nil {
@@ -253,6 +271,10 @@ func (r *statefulSetResolver) Placements(ctx context.Context, obj *workload.Stat
 func (r *statefulSetResolver) Events(ctx context.Context, obj *workload.StatefulSet, first *int, after *string) (*page.Connection[*event.Event], error) {
 	c, err := r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
 	return orEmpty(ctx, c, err)
+}
+
+func (r *statefulSetResolver) Logs(ctx context.Context, obj *workload.StatefulSet, clusters []string, container *string, tail *int, since *time.Time, previous bool) (*podlog.Logs, error) {
+	return r.workloadLogs(ctx, obj.Workload, podlog.Args{Clusters: clusters, Container: container, Tail: tail, Since: since, Previous: previous})
 }
 
 func (r *workloadConnectionResolver) Facets(ctx context.Context, obj *page.Connection[workload.Any], fields []projection.FacetField, first *int) ([]projection.Facet, error) {

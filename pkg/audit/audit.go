@@ -5,7 +5,8 @@
 // the decision; the code that serves the operation writes the line when it is done. So every entry
 // point has the same line: the GraphQL API, and any other way to reach an instance.
 //
-// The line never has content that the caller sent: no token, no variable, no argument. It names
+// The line never has content that the caller sent: no token, no variable, no argument; only a command
+// that the caller ran in a container is in it, as they sent it. It names
 // existing instances only. A requested name without an instance may be anything, even a password in
 // the wrong place, and is left out.
 package audit

@@ -45,9 +45,35 @@ type Operation struct {
 	Outcome string
 	// Errors counts the errors of the response by code; nil where there are none.
 	Errors any
+	// Exec is set for a command that was run in a container; nil otherwise.
+	Exec *Exec
 	// Stream is set for what goes on for long, which has a line when it begins and one
 	// when it ends.
 	Stream *Stream
+}
+
+// Exec is a command that was run in a container. It is the exception among what lines have: its texts
+// are as the caller sent them.
+type Exec struct {
+	// Cluster is the member cluster; empty for the instance itself.
+	Cluster        string
+	Namespace, Pod string
+	// Container is empty where the caller named none.
+	Container string
+	Command   []string
+	// Truncated: the command has more words.
+	Truncated bool
+}
+
+func (e *Exec) attr() slog.Attr {
+	attrs := []any{
+		slog.String("cluster", e.Cluster), slog.String("namespace", e.Namespace), slog.String("pod", e.Pod),
+		slog.String("container", e.Container), slog.Any("command", e.Command),
+	}
+	if e.Truncated {
+		attrs = append(attrs, slog.Bool("truncated", true))
+	}
+	return slog.Group("exec", attrs...)
 }
 
 // Phase says which line of a stream it is.
@@ -106,6 +132,9 @@ func (l *Log) Write(ctx context.Context, r *Record, op Operation) {
 	}
 	if op.Connection != "" {
 		line.AddAttrs(slog.String("connection", op.Connection))
+	}
+	if op.Exec != nil {
+		line.AddAttrs(op.Exec.attr())
 	}
 	if op.Stream != nil {
 		line.AddAttrs(op.Stream.attrs()...)

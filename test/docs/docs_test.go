@@ -280,7 +280,7 @@ func endCursors(raw json.RawMessage) []string {
 	return all
 }
 
-// follow runs a subscription until it has told what there is, or has come to its end.
+// follow runs a subscription until it has told what there is, or a line of a log, or has come to its end.
 func (s *scene) follow(t *testing.T, request gql.Request) {
 	t.Helper()
 	stream := s.admin.MustSubscribe(t, request)
@@ -297,7 +297,7 @@ func (s *scene) follow(t *testing.T, request gql.Request) {
 			err = fmt.Errorf("%v", e.Errors)
 		case strings.Contains(string(e.Data), `"state":"FAILED"`):
 			err = fmt.Errorf("the operation failed: %s", e.Data)
-		case e.Complete || strings.Contains(string(e.Data), `"type":"SYNCED"`):
+		case e.Complete || strings.Contains(string(e.Data), `"type":"SYNCED"`), strings.Contains(string(e.Data), `"type":"LINE"`):
 			return
 		}
 		if err != nil {

@@ -171,6 +171,9 @@ func TestFilters(t *testing.T) {
 		return err
 	})
 	tried := map[string]bool{"Subscription.operationProgress(operation)": true} // TestOperation…
+	for _, argument := range []string{"instance", "namespace", "pod", "kind", "name", "clusters", "container", "tail", "since", "previous"} {
+		tried["Subscription.podLogs("+argument+")"] = true // TestPodLogs…
+	}
 	for _, n := range nouns(ns) {
 		tried["Subscription."+n.field+"(after)"] = true // TestResume, and TestEverythingResumes
 		for _, c := range append(n.cases, filterCase{argument: "none", want: nil, out: ""}) {

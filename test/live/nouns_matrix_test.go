@@ -43,6 +43,7 @@ var matrix = []struct {
 	{"resourceChanged", `(group: "apps", version: "v1", resource: "deployments", filter: {namespaces: ["shop", "billing"]})`, outcomes{"api frontend orphan stuck", "frontend orphan stuck", "api", ""}},
 	{"resourceChanged", `(version: "v1", resource: "namespaces", filter: {name: ["shop", "billing"]})`, outcomes{"billing shop", "shop", "billing", ""}},
 	{"resourceChanged", `(group: "work.karmada.io", version: "v1alpha2", resource: "resourcebindings", filter: {namespaces: ["billing"]})`, outcomes{"api-deployment ledger-statefulset", "", "api-deployment ledger-statefulset", ""}},
+	{"podLogs", `(instance: "alpha", namespace: "shop", kind: DEPLOYMENT, name: "frontend", tail: 1)`, outcomes{"LINE", "FORBIDDEN", "NOT_FOUND", "NOT_FOUND"}},
 	{"operationProgress", `(operation: "none-such")`, outcomes{"NOT_FOUND", "NOT_FOUND", "NOT_FOUND", "NOT_FOUND"}},
 }
 
@@ -96,12 +97,15 @@ func deliveredTo(t *testing.T, as *gql.Client, field, arguments string) (deliver
 	if field == "operationProgress" {
 		query = fmt.Sprintf("subscription { %s%s { state } }", field, arguments)
 	}
+	if field == "podLogs" {
+		query = fmt.Sprintf("subscription { %s%s { type } }", field, arguments)
+	}
 	s, refused, err := as.Subscribe(t.Context(), gql.Request{Query: query})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if refused != nil {
-		return refused.Errors[0].Extensions.Code, string(refused.Body)
+		return refused.Errors[0].Extensions.Code, ""
 	}
 	defer s.Close()
 	f := &feed{s, t}
@@ -111,6 +115,18 @@ func deliveredTo(t *testing.T, as *gql.Client, field, arguments string) (deliver
 			t.Fatalf("got %v", e)
 		}
 		return e.Errors[0].Extensions.Code, e.Errors[0].Message
+	}
+	if field == "podLogs" {
+		for {
+			switch e := s.Next(within); {
+			case e == nil:
+				t.Fatal("nothing comes")
+			case len(e.Errors) > 0:
+				return e.Errors[0].Extensions.Code, ""
+			case strings.Contains(string(e.Data), "LINE"):
+				return "LINE", ""
+			}
+		}
 	}
 	all := f.snapshot()
 	found := slices.DeleteFunc(names(all, "name"), func(name string) bool { return !slices.Contains(known, name) })

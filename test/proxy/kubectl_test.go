@@ -3,9 +3,12 @@ package proxy
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -186,7 +189,20 @@ func TestKubectlInAMember(t *testing.T) {
 	k.run(t, "", []string{"logs", pod, "-n", "shop"}, "This container is simulated")
 	// A session goes all the way to the kubelet of the node, which is simulated and
 	// runs nothing; this is its own answer.
-	k.refused(t, []string{"exec", "-n", "shop", pod, "--", "id"}, "no exec found for container")
+	k.refused(t, []string{"exec", "-n", "shop", pod, "--", "id", "-u"}, "no exec found for container")
+	poll.Until(t, 30*time.Second, "the audit has the command", func(context.Context) error {
+		raw, err := os.ReadFile(filepath.Join(w.Logs, "kairship-apiserver.log"))
+		if err != nil {
+			return err
+		}
+		ran := fmt.Sprintf(`"exec":{"cluster":"m1","namespace":"shop","pod":%q,`, strings.TrimPrefix(pod, "pod/"))
+		for line := range strings.Lines(string(raw)) {
+			if strings.Contains(line, ran) && strings.Contains(line, `"command":["id","-u"]`) && strings.Contains(line, `"phase":"end"`) && strings.Contains(line, `"user":"alice"`) {
+				return nil
+			}
+		}
+		return errors.New("no line has it")
+	})
 	k.forwards(t, pod)
 }
 

@@ -38,6 +38,12 @@ func TestEveryArgumentHasATest(t *testing.T) {
 		}
 	}
 	tried["MemberObject.pods(first)"] = true // TestPodsOfAnObject
+	// TestLogs
+	for _, of := range []string{"Pod", "Workload", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"} {
+		for _, argument := range []string{"clusters", "container", "tail", "since", "previous"} {
+			tried[of+".logs("+argument+")"] = true
+		}
+	}
 	// TestFacetsCountWhatTheListHas
 	tried["WorkloadConnection.facets(fields)"], tried["WorkloadConnection.facets(first)"] = true, true
 	// TestFacetsCountThePods

@@ -29,6 +29,8 @@ type call struct {
 	grant authz.Grant
 	// entered is the request among those of its user.
 	entered *quota.Operation
+	// exec is what runs in a container; nil for anything else, and while it is not accepted.
+	exec *audit.Exec
 	// ended says why Kairship ended the request; nil where it did not.
 	ended atomic.Pointer[apierror.Error]
 }
@@ -41,7 +43,8 @@ func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	credentials := requestCredentials(r)
 	asked := impersonationOf(r.Header)
-	user, err := c.admit(r.Context(), credentials, asked, r.Method)
+	verb := c.verbOf(r)
+	user, err := c.admit(r.Context(), credentials, asked, verb)
 	switch {
 	case err == nil:
 		record.Permit(c.instance)
@@ -99,7 +102,11 @@ func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 		expiry := time.AfterFunc(time.Until(at), func() { end(expired()) })
 		defer expiry.Stop()
 	}
-	recheck := time.AfterFunc(h.Recheck, func() { c.recheck(ctx, end, credentials, asked, r.Method) })
+	if c.isSession(r) {
+		longest := time.AfterFunc(h.SessionTimeout, func() { end(tooLong(h.SessionTimeout)) })
+		defer longest.Stop()
+	}
+	recheck := time.AfterFunc(h.Recheck, func() { c.recheck(ctx, end, credentials, asked, verb) })
 	defer recheck.Stop()
 	c.proxy(w, r.WithContext(ctx), client) //nolint:contextcheck // The request carries it.
 }
@@ -114,7 +121,7 @@ func (c *call) operation(status int) string {
 }
 
 // admit returns the user that a request is sent for, if the caller may send it.
-func (c *call) admit(ctx context.Context, credentials authz.Credentials, asked *impersonation, method string) (authz.User, error) {
+func (c *call) admit(ctx context.Context, credentials authz.Credentials, asked *impersonation, verb string) (authz.User, error) {
 	h := c.handler
 	user, err := h.Authenticator.Authenticate(ctx, credentials)
 	if err != nil {
@@ -134,7 +141,7 @@ func (c *call) admit(ctx context.Context, credentials authz.Credentials, asked *
 	if !visible {
 		return authz.User{}, apierror.NotFound("instance", c.instance)
 	}
-	if verb := verbOf(method); !grant.CanProxy(verb) {
+	if !grant.CanProxy(verb) {
 		return authz.User{}, apierror.New(apierror.CodeForbidden,
 			"user %q cannot %s instances/proxy of instance %q: the native API is for editors and admins; read through GraphQL instead", user.Name, verb, c.instance)
 	}
@@ -144,7 +151,7 @@ func (c *call) admit(ctx context.Context, credentials authz.Credentials, asked *
 
 // recheck decides again, until the request is over or not permitted any more, or until
 // there was no answer for too long.
-func (c *call) recheck(ctx context.Context, end func(*apierror.Error), credentials authz.Credentials, asked *impersonation, method string) {
+func (c *call) recheck(ctx context.Context, end func(*apierror.Error), credentials authz.Credentials, asked *impersonation, verb string) {
 	h := c.handler
 	undecided := time.AfterFunc(h.GiveUp-h.Recheck, func() { end(undecided()) })
 	defer undecided.Stop()
@@ -152,7 +159,7 @@ func (c *call) recheck(ctx context.Context, end func(*apierror.Error), credentia
 	tick := time.NewTicker(h.Recheck)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		_, err := again.admit(ctx, credentials, asked, method)
+		_, err := again.admit(ctx, credentials, asked, verb)
 		switch {
 		case err == nil:
 			undecided.Reset(h.GiveUp)
@@ -173,6 +180,10 @@ func (c *call) recheck(ctx context.Context, end func(*apierror.Error), credentia
 
 func expired() *apierror.Error {
 	return apierror.New(apierror.CodeUnauthenticated, "your token or certificate is no longer valid: try again with a new one")
+}
+
+func tooLong(after time.Duration) *apierror.Error {
+	return apierror.New(apierror.CodeTimeout, "a session lasts %s at most: begin another one", after)
 }
 
 func undecided() *apierror.Error {

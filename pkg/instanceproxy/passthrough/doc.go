@@ -10,10 +10,11 @@
 // # Permissions
 //
 // The global cluster authenticates the caller (package authz), who needs the verb of the request's
-// method on the virtual resource instances/proxy: get, create, update, patch, delete. Namespaces do
-// not matter for that: a user who has a role in some namespaces of an instance may use the
-// passthrough, and the instance, where the role is bound to these namespaces, refuses the rest. An
-// instance that the caller may not see answers like one that does not exist.
+// method on the virtual resource instances/proxy: get, create, update, patch, delete. Sessions (exec,
+// attach, port-forward) take create, although a WebSocket opens them by GET. Namespaces do not matter
+// for that: a user who has a role in some namespaces of an instance may use the passthrough, and the
+// instance, where the role is bound to these namespaces, refuses the rest. An instance that the caller
+// may not see answers like one that does not exist.
 //
 // Impersonate headers of a request are honoured for callers who may impersonate in the global
 // cluster, as by any API server: the request then is the impersonated user's in every respect,

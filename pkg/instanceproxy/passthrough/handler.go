@@ -28,6 +28,9 @@ const pathPrefix = "/instances/"
 // end such requests after the same time.
 const DefaultTimeout = time.Minute
 
+// DefaultSessionTimeout is how long a session in a container may last.
+const DefaultSessionTimeout = 4 * time.Hour
+
 // defaultRecheck is the time between two decisions about a request that lasts.
 const defaultRecheck = 5 * time.Second
 
@@ -53,6 +56,9 @@ type Config struct {
 	// DefaultTimeout. IndexTimeout is the same for one that the index answers; zero means
 	// Timeout.
 	Timeout, IndexTimeout time.Duration
+	// SessionTimeout is how long a session in a container may last; zero means
+	// DefaultSessionTimeout.
+	SessionTimeout time.Duration
 	// Index answers reads that ask for it; nil where there is none.
 	Index Index
 	// Registerer takes the metrics of the passthrough; nil for none.
@@ -89,6 +95,7 @@ func New(config Config) (*Handler, error) {
 	}
 	config.GiveUp = cmp.Or(config.GiveUp, authz.DefaultGiveUpAfter)
 	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
+	config.SessionTimeout = cmp.Or(config.SessionTimeout, DefaultSessionTimeout)
 	config.IndexTimeout = cmp.Or(config.IndexTimeout, config.Timeout)
 	if config.Stopping == nil {
 		config.Stopping = context.Background()
@@ -163,6 +170,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.auditQueue.add(entry{r.Context(), record, audit.Operation{
 				User: c.caller.Name, Via: "passthrough", Name: c.operation(recorder.code()), Type: r.Method,
 				Status: recorder.code(), Duration: time.Since(begun), Outcome: outcomeOf(recorder.code()),
+				Exec: c.exec, Stream: c.end(),
 			}})
 		}
 	}()
@@ -201,7 +209,10 @@ func (c *call) proxy(w http.ResponseWriter, r *http.Request, client instanceprox
 			}
 		},
 		ModifyResponse: func(response *http.Response) error {
-			if response.StatusCode != http.StatusSwitchingProtocols {
+			if response.StatusCode == http.StatusSwitchingProtocols {
+				c.exec = c.execOf(r)
+				c.begun(r, audit.From(r.Context()))
+			} else {
 				body.closeBehind(response.Header)
 			}
 			if err := c.newNamespace(r.Context(), response, client); err != nil {
