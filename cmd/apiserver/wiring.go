@@ -38,6 +38,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
@@ -240,6 +241,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Clients: clients, Permissions: permissions, Watched: inventory, Freshness: tracker, Now: time.Now,
 	}), resource.Members{Clusters: clusters, Watched: inventory})
 	workloads := workload.NewService(lister, consistent, instances, clusters, membercluster.NewCache(idx, time.Now))
+	pods := pod.NewService(lister, instances, clusters, members, inventory)
 	return resolvers.Fleet{
 		Access:         access.New(permissions),
 		Instances:      instances,
@@ -247,8 +249,9 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		MemberClusters: members,
 		Namespaces:     namespace.NewService(lister),
 		Workloads:      workloads,
-		Pods:           pod.NewService(lister, instances, clusters, members, inventory),
+		Pods:           pods,
 		PodLogs:        &podlog.Service{Clients: clients, Workloads: workloads},
+		Images:         image.NewService(lister, instances, pods, workloads),
 		Bindings:       binding.NewService(lister),
 		Policies:       policy.NewService(lister),
 		Events:         event.NewService(lister),

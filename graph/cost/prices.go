@@ -14,6 +14,8 @@ const (
 	usualLines = 100
 	// usualFacetValues is the default number of values that are returned.
 	usualFacetValues = 20
+	// usualImageUsers is the default number of workloads and clusters of an image.
+	usualImageUsers = 20
 )
 
 // What a mutation costs: the permission, the write, and what is read for its answer.
@@ -42,6 +44,7 @@ func Prices() map[string]Price {
 		"Query.node":      {Requests: 1},
 		"Query.workloads": {Requests: 1},
 		"Query.pods":      {Requests: 1},
+		"Query.images":    {Requests: 1},
 
 		"Instance.workload":                   {Requests: 1},
 		"Instance.workloads":                  {Requests: 1},
@@ -104,6 +107,10 @@ func Prices() map[string]Price {
 		"PodLogs.lines":        {Items: usualLines},
 		"PodConnection.facets": {Requests: 1, CountedBy: "fields"},
 		"PodFacet.values":      {Items: usualFacetValues},
+
+		// Which ones, the statement of the list says.
+		"Image.workloads": {Requests: 1, Items: usualImageUsers},
+		"Image.clusters":  {Items: usualImageUsers},
 
 		"PropagationPolicyLike.workloads": {Requests: 1},
 

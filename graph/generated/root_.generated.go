@@ -14,6 +14,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
@@ -54,6 +55,7 @@ type ResolverRoot interface {
 	CronJob() CronJobResolver
 	DaemonSet() DaemonSetResolver
 	Deployment() DeploymentResolver
+	Image() ImageResolver
 	Instance() InstanceResolver
 	Job() JobResolver
 	LabelAnnotationOverrider() LabelAnnotationOverriderResolver
@@ -613,6 +615,37 @@ type ComplexityRoot struct {
 		ObservedAt func(childComplexity int) int
 		Source     func(childComplexity int) int
 		Stale      func(childComplexity int) int
+	}
+
+	Image struct {
+		Clusters      func(childComplexity int, first *int) int
+		Digest        func(childComplexity int) int
+		PodCount      func(childComplexity int) int
+		Reference     func(childComplexity int) int
+		Registry      func(childComplexity int) int
+		Repository    func(childComplexity int) int
+		Tag           func(childComplexity int) int
+		WorkloadCount func(childComplexity int) int
+		Workloads     func(childComplexity int, first *int) int
+	}
+
+	ImageCluster struct {
+		ClusterName  func(childComplexity int) int
+		InstanceName func(childComplexity int) int
+		PodCount     func(childComplexity int) int
+	}
+
+	ImageConnection struct {
+		Edges      func(childComplexity int) int
+		Freshness  func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	ImageEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	ImageOverrider struct {
@@ -1357,6 +1390,7 @@ type ComplexityRoot struct {
 	Query struct {
 		Cluster            func(childComplexity int, name string) int
 		Clusters           func(childComplexity int, first *int, after *string, filter *cluster.Filter, orderBy *object.Order) int
+		Images             func(childComplexity int, first *int, after *string, filter *image.Filter, orderBy *image.Order) int
 		Instance           func(childComplexity int, name string) int
 		Instances          func(childComplexity int, first *int, after *string, filter *instance.Filter, orderBy *object.Order) int
 		Node               func(childComplexity int, id string) int
@@ -3927,6 +3961,134 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Freshness.Stale(childComplexity), true
+
+	case "Image.clusters":
+		if e.ComplexityRoot.Image.Clusters == nil {
+			break
+		}
+
+		args, err := ec.field_Image_clusters_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Image.Clusters(childComplexity, args["first"].(*int)), true
+	case "Image.digest":
+		if e.ComplexityRoot.Image.Digest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Image.Digest(childComplexity), true
+	case "Image.podCount":
+		if e.ComplexityRoot.Image.PodCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Image.PodCount(childComplexity), true
+	case "Image.reference":
+		if e.ComplexityRoot.Image.Reference == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Image.Reference(childComplexity), true
+	case "Image.registry":
+		if e.ComplexityRoot.Image.Registry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Image.Registry(childComplexity), true
+	case "Image.repository":
+		if e.ComplexityRoot.Image.Repository == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Image.Repository(childComplexity), true
+	case "Image.tag":
+		if e.ComplexityRoot.Image.Tag == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Image.Tag(childComplexity), true
+	case "Image.workloadCount":
+		if e.ComplexityRoot.Image.WorkloadCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Image.WorkloadCount(childComplexity), true
+	case "Image.workloads":
+		if e.ComplexityRoot.Image.Workloads == nil {
+			break
+		}
+
+		args, err := ec.field_Image_workloads_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Image.Workloads(childComplexity, args["first"].(*int)), true
+
+	case "ImageCluster.clusterName":
+		if e.ComplexityRoot.ImageCluster.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImageCluster.ClusterName(childComplexity), true
+	case "ImageCluster.instanceName":
+		if e.ComplexityRoot.ImageCluster.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImageCluster.InstanceName(childComplexity), true
+	case "ImageCluster.podCount":
+		if e.ComplexityRoot.ImageCluster.PodCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImageCluster.PodCount(childComplexity), true
+
+	case "ImageConnection.edges":
+		if e.ComplexityRoot.ImageConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImageConnection.Edges(childComplexity), true
+	case "ImageConnection.freshness":
+		if e.ComplexityRoot.ImageConnection.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImageConnection.Freshness(childComplexity), true
+	case "ImageConnection.nodes":
+		if e.ComplexityRoot.ImageConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImageConnection.Nodes(childComplexity), true
+	case "ImageConnection.pageInfo":
+		if e.ComplexityRoot.ImageConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImageConnection.PageInfo(childComplexity), true
+	case "ImageConnection.totalCount":
+		if e.ComplexityRoot.ImageConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImageConnection.TotalCount(childComplexity), true
+
+	case "ImageEdge.cursor":
+		if e.ComplexityRoot.ImageEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImageEdge.Cursor(childComplexity), true
+	case "ImageEdge.node":
+		if e.ComplexityRoot.ImageEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImageEdge.Node(childComplexity), true
 
 	case "ImageOverrider.component":
 		if e.ComplexityRoot.ImageOverrider.Component == nil {
@@ -7417,6 +7579,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Clusters(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*cluster.Filter), args["orderBy"].(*object.Order)), true
+	case "Query.images":
+		if e.ComplexityRoot.Query.Images == nil {
+			break
+		}
+
+		args, err := ec.field_Query_images_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Images(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*image.Filter), args["orderBy"].(*image.Order)), true
 	case "Query.instance":
 		if e.ComplexityRoot.Query.Instance == nil {
 			break
@@ -9004,6 +9177,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputFieldOverriderInput,
 		ec.unmarshalInputFieldSelectorInput,
 		ec.unmarshalInputFieldSelectorRequirementInput,
+		ec.unmarshalInputImageFilter,
+		ec.unmarshalInputImageOrder,
 		ec.unmarshalInputImageOverriderInput,
 		ec.unmarshalInputImagePredicateInput,
 		ec.unmarshalInputInstanceAPIServerInput,
@@ -10239,6 +10414,125 @@ extend type Label @shareable
 extend type Annotation @shareable
 
 extend type Condition @shareable
+`, BuiltIn: false},
+	{Name: "../schema/image.graphqls", Input: `extend type Query {
+  """
+  Images that pods run and that templates of workloads ask for, in all instances and member clusters that the
+  caller may see, each once, with what has them. The counts are exact, and of what the caller may see.
+  """
+  images(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: ImageFilter
+    "By reference, ascending, unless told."
+    orderBy: ImageOrder
+  ): ImageConnection! @guard(by: VISIBLE)
+}
+
+"""
+Which images to list. Fields are combined with AND, the values of one field with OR. The first three say
+which pods and workloads count.
+"""
+input ImageFilter {
+  "Only what is in these instances."
+  instances: [String!]
+  "Only what is in these namespaces."
+  namespaces: [String!]
+  "Only pods in these member clusters, and workloads that are scheduled to one of them."
+  cluster: [String!]
+  "Only from this registry, for example ` + "`" + `registry.example.com` + "`" + `."
+  registry: String
+  """
+  Only those whose ` + "`" + `reference` + "`" + ` begins so, with its registry or without, for example ` + "`" + `shop/` + "`" + ` or
+  ` + "`" + `registry.example.com/shop/frontend:1.` + "`" + `.
+  """
+  repository: String
+  "Only those with this tag."
+  tag: String
+  "Only those with this digest, for example ` + "`" + `sha256:50d8…` + "`" + `."
+  digest: String
+  "Only those that have each of these words somewhere, in capitals or small letters: up to 10 words, 253 bytes in all."
+  text: String
+}
+
+"What images can be ordered by."
+enum ImageOrderField {
+  "By reference."
+  REFERENCE
+  "By the number of pods, then reference."
+  PODS
+}
+
+"The order of a list of images."
+input ImageOrder {
+  "What to order by."
+  field: ImageOrderField!
+  "Which way; ascending unless told."
+  direction: OrderDirection! = ASC
+}
+
+"A page of images."
+type ImageConnection {
+  "The images of this page with their cursors."
+  edges: [ImageEdge!]!
+  "The images of this page."
+  nodes: [Image!]!
+  "Where this page stands."
+  pageInfo: PageInfo!
+  "How many match, on all pages."
+  totalCount: Int
+  "How old the answer may be: the oldest of the instances and member clusters it covers."
+  freshness: Freshness!
+}
+
+"An image in a list."
+type ImageEdge {
+  "The image."
+  node: Image!
+  "Its place in the list."
+  cursor: String!
+}
+
+"An image, as templates and pods name it. Another name of the same image is another image here."
+type Image {
+  "The whole name, for example ` + "`" + `registry.example.com/shop/frontend:1.7.2` + "`" + `."
+  reference: String!
+  "The registry; null where none is named and the nodes choose one."
+  registry: String
+  "The repository in the registry."
+  repository: String!
+  "The tag; null for none."
+  tag: String
+  "The digest, where the name has it; null for none."
+  digest: String
+  "How many pods have it in a container or an init container, in whatever phase they are."
+  podCount: Int!
+  "How many workloads of instances have it in their template. Overrides can replace it in member clusters."
+  workloadCount: Int!
+  "The first workloads that have it in their template, by namespace, then name."
+  workloads(
+    "How many to return: 1 to 100, 20 unless told."
+    first: Int
+  ): [Workload!]!
+  "The member clusters with the most pods that have it."
+  clusters(
+    "How many to return: 1 to 100, 20 unless told."
+    first: Int
+  ): [ImageCluster!]!
+}
+
+"How many pods of a member cluster have an image."
+type ImageCluster {
+  "The instance that the member cluster belongs to."
+  instanceName: String!
+  "The member cluster's name in the instance."
+  clusterName: String!
+  "How many of its pods have the image."
+  podCount: Int!
+}
 `, BuiltIn: false},
 	{Name: "../schema/instance.graphqls", Input: `extend type Query {
   "One Karmada control plane by name; null when there is none of that name."
@@ -12054,7 +12348,8 @@ input PodFilter {
   labelSelector: String
   """
   Only those that have one of these images: as ` + "`" + `images` + "`" + ` shows them, or without the digest,
-  or without the tag too, for all of them.
+  or without the tag too, for all of them. A ` + "`" + `*` + "`" + ` at the end stands for any ending, for example
+  ` + "`" + `registry.example.com/shop/frontend:1.*` + "`" + `; ` + "`" + `sha256:…` + "`" + ` is every image with this digest.
   """
   images: [String!]
   """
@@ -14836,7 +15131,8 @@ input WorkloadFilter {
   health: [WorkloadHealth!]
   """
   Only those whose template has one of these images: as ` + "`" + `images` + "`" + ` shows them, or without
-  the digest, or without the tag too, for all of them.
+  the digest, or without the tag too, for all of them. A ` + "`" + `*` + "`" + ` at the end stands for any ending, for example
+  ` + "`" + `registry.example.com/shop/frontend:1.*` + "`" + `; ` + "`" + `sha256:…` + "`" + ` is every image with this digest.
   """
   images: [String!]
   """
@@ -16554,6 +16850,68 @@ func (ec *executionContext) childFields_Freshness(ctx context.Context, field gra
 		return ec.fieldContext_Freshness_message(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Freshness", field.Name)
+}
+
+func (ec *executionContext) childFields_Image(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "reference":
+		return ec.fieldContext_Image_reference(ctx, field)
+	case "registry":
+		return ec.fieldContext_Image_registry(ctx, field)
+	case "repository":
+		return ec.fieldContext_Image_repository(ctx, field)
+	case "tag":
+		return ec.fieldContext_Image_tag(ctx, field)
+	case "digest":
+		return ec.fieldContext_Image_digest(ctx, field)
+	case "podCount":
+		return ec.fieldContext_Image_podCount(ctx, field)
+	case "workloadCount":
+		return ec.fieldContext_Image_workloadCount(ctx, field)
+	case "workloads":
+		return ec.fieldContext_Image_workloads(ctx, field)
+	case "clusters":
+		return ec.fieldContext_Image_clusters(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Image", field.Name)
+}
+
+func (ec *executionContext) childFields_ImageCluster(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "instanceName":
+		return ec.fieldContext_ImageCluster_instanceName(ctx, field)
+	case "clusterName":
+		return ec.fieldContext_ImageCluster_clusterName(ctx, field)
+	case "podCount":
+		return ec.fieldContext_ImageCluster_podCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ImageCluster", field.Name)
+}
+
+func (ec *executionContext) childFields_ImageConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ImageConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ImageConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ImageConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ImageConnection_totalCount(ctx, field)
+	case "freshness":
+		return ec.fieldContext_ImageConnection_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ImageConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ImageEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_ImageEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_ImageEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ImageEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_ImageOverrider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -15,6 +15,7 @@ const (
 	freeClusters  = "a cluster that no instance has joined is for those who see all instances"
 	instancesSeen = "the result holds only what the caller may see"
 	sentThere     = "of users who may not read the whole instance, also whether a workload of the namespace was sent to the pod's member cluster"
+	countsSeen    = "asked about each workload and pod; no other counts"
 	ofResult      = "asked about each object; the result holds no other"
 	concealed     = "`readSecrets` for the values of Secrets and the manifests of Works"
 	rollback      = "`delete` with `rollback`; no `update` with `create`"
@@ -52,6 +53,7 @@ var Fields = map[string]Field{
 	"Query._service":  {In: Nowhere},
 	"Query.cluster":   {In: Instance, Depends: freeClusters},
 	"Query.clusters":  {In: Instance, Depends: freeClusters},
+	"Query.images":    {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: countsSeen + "; " + sentThere},
 	"Query.instance":  {In: Instance},
 	"Query.instances": {In: Instance, Depends: instancesSeen},
 	"Query.node":      {In: Object, Verbs: verbs(authz.VerbView), Depends: concealed},

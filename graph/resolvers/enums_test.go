@@ -25,6 +25,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
@@ -100,6 +101,7 @@ var enums = map[string]enumRoute{
 	"PodContainerState":  {value: typed[pod.ContainerState], out: strings.Replace(onePod, "phase", "containers { state }", 1), field: "PodContainer.state"},
 	"PodFacetField":      {typed[projection.PodFacetField], `{ pods { facets(fields: [PHASE]) { field } } }`, "PodFacet.field", `{ pods { facets(fields: [$v]) { __typename } } }`, "PodConnection.facets", "fields"},
 	"PodOrderField":      {value: typed[pod.OrderField], in: `{ pods(orderBy: {field: $v}) { __typename } }`, by: "Query.pods", path: "orderBy.Field"},
+	"ImageOrderField":    {value: typed[image.OrderField], in: `{ images(orderBy: {field: $v}) { __typename } }`, by: "Query.images", path: "orderBy.Field"},
 	"FreshnessSource":    {value: typed[freshness.Source], out: `{ instance(name: "alpha") { freshness { source } } }`, field: "Freshness.source"},
 	"WorkloadKind":       {typed[workload.Kind], `{ workloads { nodes { kind } } }`, "Deployment.kind", `{ workloads(filter: {kinds: [$v]}) { __typename } }`, "Query.workloads", "filter.Kinds"},
 	"WorkloadHealth":     {typed[workload.Health], `{ workloads { nodes { health } } }`, "Deployment.health", `{ workloads(filter: {health: [$v]}) { __typename } }`, "Query.workloads", "filter.Health"},

@@ -23,6 +23,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
@@ -124,9 +125,10 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	lister := &listing.Lister{Reader: over, Freshness: tracker, Now: clock}
 	instances, clusters, members := instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewService(lister)
 	anyKind := resource.NewService(lister, allCollected{}, resource.Members{Clusters: clusters, Watched: inventory})
+	workloads, pods := workload.NewService(lister, over, instances, clusters, membercluster.NewCache(r, clock)), pod.NewService(lister, instances, clusters, members, inventory)
 	return &Resolver{Fleet: Fleet{
-		Instances: instances, Clusters: clusters, MemberClusters: members, Pods: pod.NewService(lister, instances, clusters, members, inventory), Namespaces: namespace.NewService(lister),
-		Workloads: workload.NewService(lister, over, instances, clusters, membercluster.NewCache(r, clock)), Bindings: binding.NewService(lister),
+		Instances: instances, Clusters: clusters, MemberClusters: members, Pods: pods, Images: image.NewService(lister, instances, pods, workloads), Namespaces: namespace.NewService(lister),
+		Workloads: workloads, Bindings: binding.NewService(lister),
 		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: anyKind, ClusterNodes: clusternode.NewService(anyKind),
 	}}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/kubeconfig"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
@@ -45,6 +46,7 @@ type Fleet struct {
 	Workloads      *workload.Service
 	Pods           *pod.Service
 	PodLogs        *podlog.Service
+	Images         *image.Service
 	Bindings       *binding.Service
 	Policies       *policy.Service
 	Events         *event.Service

@@ -8,6 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -233,6 +234,27 @@ func podNeeds(ctx context.Context) pod.Needs { return selected(ctx).podNeeds() }
 
 func (s selection) podNeeds() pod.Needs {
 	return pod.Needs{Count: s.has("totalCount"), Facets: s.facets(), Detail: s.podDetail(), MemberClusters: s.items().has("memberCluster")}
+}
+
+// imageNeeds is what a connection of images will be asked for.
+func imageNeeds(ctx context.Context) image.Needs {
+	s := selected(ctx)
+	items := s.items()
+	return image.Needs{Count: s.has("totalCount"), Workloads: items.users("workloads"), Clusters: items.users("clusters"), Workload: items.under("workloads").needs()}
+}
+
+// users is how many workloads, or clusters, of each image are selected. What can't be read here is
+// left to the field, which says what is wrong with it.
+func (s selection) users(name string) int {
+	most := 0
+	for _, f := range s.fields {
+		var first *int
+		if f.Name == name && readArg(f.ArgumentMap(s.op.Variables), "first", &first) {
+			n, _ := image.Users(first)
+			most = max(most, n)
+		}
+	}
+	return most
 }
 
 // workloadNeeds is what one workload will be asked for.

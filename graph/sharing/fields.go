@@ -15,7 +15,7 @@ const (
 // arguments, from stored objects, and from the caller's authz.Visibility; not if it depends on the
 // caller, on the request, on the time of the answer, or on an instance's answer to this caller.
 var Shared = Fields{
-	"Query": "node cluster clusters instance instances pods workloads _entities",
+	"Query": "node cluster clusters images instance instances pods workloads _entities",
 	"Node":  "id",
 
 	"Instance": "name alias mode state conditions karmadaVersion kubernetesVersion kubeSystemID labels summary createdAt freshness viewerCan " +
@@ -76,6 +76,10 @@ var Shared = Fields{
 	"PodConnection":         connection + " facets",
 	"PodEdge":               edge,
 	"PodFacet":              "field values totalValues",
+	"Image":                 "reference registry repository tag digest podCount workloadCount workloads clusters",
+	"ImageCluster":          "instanceName clusterName podCount",
+	"ImageConnection":       connection,
+	"ImageEdge":             edge,
 
 	"ResourceBinding":      "instance namespace name clusters replicas schedulerName conditions aggregatedStatus createdAt resourceVersion freshness",
 	"TargetCluster":        "name replicas",

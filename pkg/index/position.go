@@ -21,6 +21,8 @@ type Position struct {
 	// Instance and Restarts are those of a pod, whose Cluster is a member of the instance.
 	Instance string `json:",omitempty"`
 	Restarts int32  `json:",omitempty"`
+	// Pods is how many pods have an image, whose Name is its reference.
+	Pods int64 `json:",omitempty"`
 }
 
 // PositionOf returns an object's position in the order.

@@ -271,7 +271,8 @@ type Projected struct {
 	Health []string
 	// ScheduledTo: only those that are scheduled to one of these member clusters.
 	ScheduledTo []string
-	// Images: only those of which an image is found by one of these keys; see workload.ImageKeys.
+	// Images: only those of which an image is found by one of these keys, see workload.ImageKeys, begins
+	// with one of these that end with a *, or has one of these digests.
 	Images []string
 	// Words: only those that have each of these words somewhere; see workload.SearchText.
 	Words []string
@@ -279,6 +280,17 @@ type Projected struct {
 	// FacetValues values of each. Those of pods are values of projection.PodFacetField.
 	Facets      []projection.FacetField
 	FacetValues int
+	// ImageList has the images of the pods and of the workloads listed instead of the pods.
+	ImageList *ImageList `json:",omitempty"`
+}
+
+// ImageList says which images are listed, and what of each.
+type ImageList struct {
+	projection.ImageFilter
+
+	ByPods bool
+	// Workloads and Clusters are how many of each image are read.
+	Workloads, Clusters int
 }
 
 // PodFilter is what pods alone can be selected by. Empty lists do not narrow.
@@ -323,6 +335,8 @@ type Page struct {
 	End *Position
 	// Facets are those that were asked for; nil where no object can match.
 	Facets []projection.Facet
+	// Images are those of a list of images, which has no Items.
+	Images []projection.ImageItem
 	// Scoped are the clusters of instances of which a page of objects in members has a part only:
 	// which part depends on the workloads of the instance.
 	Scoped []string

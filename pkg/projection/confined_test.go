@@ -91,6 +91,7 @@ func TestConfinedReadsNothingHidden(t *testing.T) {
 		"a selector": func(q *projection.Query) { q.Selector = selector(t, "tier in (secret,none)") },
 		"a cluster":  func(q *projection.Query) { q.ScheduledTo = []string{"secret"} },
 		"an image":   func(q *projection.Query) { q.Images = []string{"secret"} },
+		"a digest":   func(q *projection.Query) { q.Images = []string{"secret*", "@secret"} },
 		"words":      func(q *projection.Query) { q.Words = []string{"secret", "word"} },
 	}
 	parts := []projection.Part{{Instance: "alpha", Namespaces: []string{"shop"}}}

@@ -31,7 +31,8 @@ type PodQuery struct {
 	Ready *bool
 	// Selector selects by labels; nil selects everything.
 	Selector labels.Selector
-	// Images are keys of images; a pod has one of them.
+	// Images are keys of images, beginnings of images with a * behind them, or digests; a pod has one of
+	// them.
 	Images []string
 	// Words have to be in the text that is searched in, each somewhere.
 	Words []string
@@ -338,7 +339,9 @@ func (s *statement) podsWhere(q *PodQuery) string {
 		and(map[bool]string{true: "w.ready", false: "NOT w.ready"}[*q.Ready])
 	}
 	if len(q.Images) > 0 {
-		and(s.among("w.image_keys", q.Images))
+		and(s.hasImage(q.Images, "w.image_keys", "w.search", func(condition string) string {
+			return "EXISTS (SELECT 1 FROM " + s.elements("w.images") + " WHERE " + condition + ")"
+		}))
 	}
 	position := "instr"
 	if s.db.postgres {

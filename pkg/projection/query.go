@@ -33,7 +33,8 @@ type Query struct {
 	Policy *Policy
 	// ScheduledTo are member clusters; a workload is scheduled to one of them.
 	ScheduledTo []string
-	// Images are keys of images; a workload has one of them.
+	// Images are keys of images, beginnings of images with a * behind them, or digests; a workload has
+	// one of them.
 	Images []string
 	// Words have to be in the text that is searched in, each somewhere.
 	Words []string

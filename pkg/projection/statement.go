@@ -150,7 +150,9 @@ func (s *statement) listed(column, ids string) string {
 func (s *statement) found(q *Query) string {
 	var all []string
 	if len(q.Images) > 0 {
-		all = append(all, s.among("f.image_keys", q.Images))
+		all = append(all, s.hasImage(q.Images, "f.image_keys", "f.search", func(condition string) string {
+			return "EXISTS (SELECT 1 FROM kairship.workload_doc d, " + s.elements("d.images") + " WHERE d.id = f.id AND " + condition + ")"
+		}))
 	}
 	for _, word := range q.Words {
 		if s.db.postgres {

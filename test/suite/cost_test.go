@@ -271,7 +271,7 @@ func TestEveryListCostsTheSameAtOneObjectAndAtFifty(t *testing.T) {
 	on := open(t)
 	w := theWorld(t)
 	w.propagated(t, on)
-	for _, list := range schema.Lists(theSchema) {
+	for _, list := range schema.ObjectLists(theSchema) {
 		t.Run(list.Key(), func(t *testing.T) {
 			r := w.routeTo(t, list)
 			variables := w.fiftyOf(list)
@@ -335,7 +335,7 @@ func TestListsBelowListsCostTheSameAtTwoObjectsAndAtFifty(t *testing.T) {
 	on := open(t)
 	w := theWorld(t)
 	w.propagated(t, on) // What changes while it is counted is counted once more.
-	for _, list := range schema.Lists(theSchema) {
+	for _, list := range schema.ObjectLists(theSchema) {
 		for _, below := range listsBelow(list) {
 			t.Run(list.Key()+"."+below.Field.Name, func(t *testing.T) {
 				r := w.routeTo(t, list)

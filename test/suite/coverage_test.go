@@ -48,6 +48,11 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	tried["WorkloadConnection.facets(fields)"], tried["WorkloadConnection.facets(first)"] = true, true
 	// TestFacetsCountThePods
 	tried["PodConnection.facets(fields)"], tried["PodConnection.facets(first)"] = true, true
+	// TestImagesAreWhatTheClustersHave, TestUsersOfImages
+	for _, c := range imageCases {
+		tried["Query.images("+c.argument+")"] = true
+	}
+	tried["Image.workloads(first)"], tried["Image.clusters(first)"] = true, true
 	for node := range memoryFacets { // TestFacetsInMemory
 		tried[node+"Connection.facets(fields)"], tried[node+"Connection.facets(first)"] = true, true
 	}

@@ -154,6 +154,8 @@ func (w *world) workloadCases(list schema.List) []filterCase {
 		{argument: "filter.images", value: []string{image}, match: everything, why: "a whole image"},
 		{argument: "filter.images", value: []string{"none-such", strings.TrimSuffix(image, ":1.0.0")}, match: everything, why: "an image of any tag, and values are joined by OR"},
 		{argument: "filter.images", value: []string{image + "-alpha", "suite/main:1.0.0"}, match: nothing, why: "a part of an image is another image"},
+		{argument: "filter.images", value: []string{"none-such*", strings.TrimSuffix(image, "0") + "*"}, match: everything, why: "an image that begins so"},
+		{argument: "filter.images", value: []string{"sha256:" + strings.Repeat("0", 64), "suite/*"}, match: nothing, why: "no such digest, and no such beginning"},
 		{argument: "filter.images", value: []string{}, match: nothing, why: "no image at all"},
 
 		{argument: "filter.text", value: "web", match: saying("web"), why: "a word, wherever it is"},

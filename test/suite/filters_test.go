@@ -41,7 +41,7 @@ func TestEveryFilterShowsWhatItShould(t *testing.T) {
 	on := open(t)
 	w := theWorld(t)
 	w.settled(t, on)
-	for _, list := range schema.Lists(theSchema) {
+	for _, list := range schema.ObjectLists(theSchema) {
 		for _, c := range w.casesOf(list) {
 			t.Run(fmt.Sprintf("%s/%s=%v", list.Key(), c.argument, w.short(fmt.Sprint(c.value))), func(t *testing.T) {
 				w.try(t, on, list, c)
@@ -57,7 +57,7 @@ func TestEveryFilterFindsSomethingAndLeavesSomethingOut(t *testing.T) {
 	on := open(t)
 	w := theWorld(t)
 	w.settled(t, on)
-	for _, list := range schema.Lists(theSchema) {
+	for _, list := range schema.ObjectLists(theSchema) {
 		finds, leaves := map[string]bool{}, map[string]bool{}
 		all, err := w.items(t.Context(), t, list)
 		if err != nil {

@@ -98,6 +98,11 @@ var rootMatrix = []struct {
 	{"pods", `pods(filter: {images: ["registry.example.com/ops/agent:5.1.0"], namespaces: ["ops"]}) { facets(fields: [IMAGE]) { values { value } } }`, outcomes{"registry.example.com/ops/agent:5.1.0", "registry.example.com/ops/agent:5.1.0", "", ""}},
 	{"pods", `pods(filter: {text: "ledger", namespaces: ["billing"]}) { totalCount nodes { name } }`, outcomes{"3: ledger-0 ledger-1 ledger-2", "0:", "3: ledger-0 ledger-1 ledger-2", "0:"}},
 
+	{"images", `images(filter: {repository: "ops/agent"}) { totalCount nodes { name: reference } }`, outcomes{"1: registry.example.com/ops/agent:5.1.0", "1: registry.example.com/ops/agent:5.1.0", "0:", "0:"}},
+	{"images", `images(filter: {repository: "registry.example.com/billing/api"}) { totalCount nodes { name: repository } }`, outcomes{"1: billing/api", "0:", "1: billing/api", "0:"}},
+	{"images", `images(filter: {instances: ["alpha", "none-such"], namespaces: ["billing"]}) { totalCount nodes { name: reference } }`, outcomes{"0:", "0:", "0:", "0:"}},
+	{"images", `images(filter: {cluster: ["m3"], text: "API"}) { totalCount nodes { name: repository } }`, outcomes{"1: billing/api", "0:", "1: billing/api", "0:"}},
+
 	{"node", fmt.Sprintf(`node(id: %q) { ... on Instance { name } }`, nodeid.New("Instance", "alpha")), outcomes{"alpha", "alpha", "null", "null"}},
 	{"node", fmt.Sprintf(`node(id: %q) { ... on Instance { name } }`, nodeid.New("Instance", "none-such")), outcomes{"null", "null", "null", "null"}},
 	{"node", `node(id: "none-such") { id }`, outcomes{"INVALID", "INVALID", "INVALID", "INVALID"}},

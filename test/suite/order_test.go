@@ -22,7 +22,7 @@ func TestEveryOrderOfEveryList(t *testing.T) {
 	on := open(t)
 	w := theWorld(t)
 	w.settled(t, on)
-	for _, list := range schema.Lists(theSchema) {
+	for _, list := range schema.ObjectLists(theSchema) {
 		argument := list.Field.Arguments.ForName("orderBy")
 		if argument == nil {
 			continue
@@ -138,7 +138,7 @@ func TestOrderWhenNoneIsAskedFor(t *testing.T) {
 	on := open(t)
 	w := theWorld(t)
 	w.settled(t, on)
-	for _, list := range schema.Lists(theSchema) {
+	for _, list := range schema.ObjectLists(theSchema) {
 		t.Run(list.Key(), func(t *testing.T) {
 			variables := map[string]any{}
 			match := everything

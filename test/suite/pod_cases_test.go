@@ -119,6 +119,8 @@ func (w *world) podCases(list schema.List) []filterCase {
 		{argument: "filter.images", value: []string{image}, match: running(image), why: "a whole image"},
 		{argument: "filter.images", value: []string{"none-such", repository}, match: ofRepository, why: "an image of any tag, and values are joined by OR"},
 		{argument: "filter.images", value: []string{image + "-alpha", "suite/main:1.0.0"}, match: nothing, why: "a part of an image is another image"},
+		{argument: "filter.images", value: []string{"none-such*", repository + ":*"}, match: ofRepository, why: "images that begin so"},
+		{argument: "filter.images", value: []string{"sha256:" + strings.Repeat("0", 64), "*" + image}, match: nothing, why: "no such digest, and a * is at the end"},
 		{argument: "filter.images", value: []string{}, match: nothing, why: "no image at all"},
 
 		{argument: "filter.text", value: "web", match: saying("web"), why: "a word, wherever it is"},

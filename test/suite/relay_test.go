@@ -27,7 +27,7 @@ func TestEveryCursorLeadsOn(t *testing.T) {
 	on := open(t)
 	w := theWorld(t)
 	w.settled(t, on)
-	for _, list := range schema.Lists(theSchema) {
+	for _, list := range schema.ObjectLists(theSchema) {
 		t.Run(list.Key(), func(t *testing.T) {
 			r := w.filterRoute(t, list)
 			variables := map[string]any{"first": 6}

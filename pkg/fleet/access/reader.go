@@ -11,6 +11,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // Reader is an index.Reader that reads what the user of the context may see. What
@@ -221,6 +222,9 @@ func (r *Reader) admitPage(ctx context.Context, grants map[string]authz.Grant, q
 		}
 		admitted.Items = append(admitted.Items, one)
 	}
+	if err := r.admitImages(ctx, grants, &admitted); err != nil {
+		return nil, err
+	}
 	for _, scope := range q.Scopes {
 		switch {
 		case q.OfPods():
@@ -230,6 +234,35 @@ func (r *Reader) admitPage(ctx context.Context, grants map[string]authz.Grant, q
 		}
 	}
 	return &admitted, nil
+}
+
+// admitImages judges what has the images of a page. A member that has just left the instance is left out.
+func (r *Reader) admitImages(ctx context.Context, grants map[string]authz.Grant, page *index.Page) error {
+	images := slices.Clone(page.Images)
+	for i := range images {
+		for _, w := range images[i].First {
+			if !grants[v1alpha1.VirtualClusterName(w.Instance)].CanRead(w.Namespace) {
+				return outsideImage(w.Kind, w.Namespace+"/"+w.Name, w.Instance)
+			}
+		}
+		var clusters []projection.ImageCluster
+		for _, c := range images[i].Clusters {
+			if _, visible := grants[v1alpha1.VirtualClusterName(c.Instance)]; !visible {
+				return outsideImage("cluster", c.Cluster, c.Instance)
+			}
+			if r.instanceOf(ctx, c.Cluster) == c.Instance {
+				clusters = append(clusters, c)
+			}
+		}
+		images[i].Clusters = clusters
+	}
+	page.Images = images
+	return nil
+}
+
+func outsideImage(kind, name, instance string) error {
+	return apierror.Wrap(fmt.Errorf("the index answered with an image of %s %s of %s, which is outside of what it was asked for", kind, name, instance),
+		apierror.CodeInternal, "internal error")
 }
 
 // outside is the error of an answer with an object that was not asked for.

@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // Filter is the part of a filter that every noun has.
@@ -95,14 +96,17 @@ type Result struct {
 	Selected []*index.Object
 	identity page.Identity
 	now      time.Time
+	// Images are those of a list of images.
+	Images []projection.ImageItem
 	// end is where a list of the projection ended.
 	end *index.Position
 }
 
 // Cursor is the cursor of an object of the result.
-func (r *Result) Cursor(o *index.Object) string {
-	return page.Cursor(r.identity, index.PositionOf(o), r.now)
-}
+func (r *Result) Cursor(o *index.Object) string { return r.CursorAt(index.PositionOf(o)) }
+
+// CursorAt is the cursor of a place in the list of the result.
+func (r *Result) CursorAt(p index.Position) string { return page.Cursor(r.identity, p, r.now) }
 
 // Parse checks the arguments and makes the query. Its errors name the argument.
 func (l *Lister) Parse(r Request) (index.ListQuery, *Result, error) {
@@ -227,7 +231,7 @@ func (r Request) part(instance string) index.Part {
 }
 
 func (l *Lister) fill(ctx context.Context, result *Result, r Request, p *index.Page) *Result {
-	result.Items, result.HasNext, result.Count, result.end = p.Items, p.HasNext, p.Count, p.End
+	result.Items, result.Images, result.HasNext, result.Count, result.end = p.Items, p.Images, p.HasNext, p.Count, p.End
 	if !r.WithCount {
 		result.Count = nil
 	}
@@ -255,7 +259,7 @@ func Connection[T any](r *Result, wrap func(*index.Object) T) *page.Connection[T
 	}, r.HasNext, r.Count, r.Freshness)
 	if r.HasNext && r.end != nil {
 		// The reader goes on there, even where the last items were left out.
-		end := page.Cursor(r.identity, *r.end, r.now)
+		end := r.CursorAt(*r.end)
 		c.PageInfo.EndCursor = &end
 	}
 	return c

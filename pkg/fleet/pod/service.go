@@ -101,6 +101,13 @@ func (s *Service) Prefetch(ctx context.Context, instances []string, a ListArgs, 
 	s.lister.Prefetch(ctx, r, func(rows []*index.Object) { s.prefetch(ctx, rows, needs) })
 }
 
+// Members returns the member clusters of some instances that are collected, of which a list with a
+// filter shows the pods.
+func (s *Service) Members(ctx context.Context, instances []string, f *Filter) ([]string, error) {
+	members, err := s.membersOf(ctx, f)
+	return members.of(instances), err
+}
+
 // members are the member clusters that are collected, by instance.
 type members map[string][]string
 
@@ -146,7 +153,7 @@ func (s *Service) prefetch(ctx context.Context, rows []*index.Object, needs Need
 // page makes the page of a result, with what was asked for.
 func (s *Service) page(ctx context.Context, result *listing.Result, r listing.Request, needs Needs) (*Connection, error) {
 	s.prefetch(ctx, result.Items, needs)
-	fresh, err := s.uncollected(ctx, r.Members, result.Freshness)
+	fresh, err := s.Uncollected(ctx, r.Members, result.Freshness)
 	if err != nil {
 		return nil, err
 	}
@@ -159,9 +166,9 @@ func (s *Service) page(ctx context.Context, result *listing.Result, r listing.Re
 	return c, nil
 }
 
-// uncollected is the freshness of a list of pods in some member clusters of which one may not have its
-// pods collected: then the list is not known to be whole at any moment.
-func (s *Service) uncollected(ctx context.Context, clusters []string, fresh freshness.Freshness) (freshness.Freshness, error) {
+// Uncollected returns the freshness of a list of pods in some member clusters of which one may not have
+// its pods collected: then the list is not known to be whole at any moment.
+func (s *Service) Uncollected(ctx context.Context, clusters []string, fresh freshness.Freshness) (freshness.Freshness, error) {
 	if fresh.Stale {
 		return fresh, nil
 	}

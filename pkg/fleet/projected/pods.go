@@ -13,11 +13,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/quota"
 )
 
-// Pods reads the pods that the projection has; *projection.DB is one.
+// Pods reads the pods that the projection has, and their images; *projection.DB is one.
 type Pods interface {
 	SelectPods(ctx context.Context, q *projection.PodQuery) (*projection.PodSelection, error)
 	SelectPodParts(ctx context.Context, q *projection.PodQuery, parts []projection.Part) ([]projection.PodSelection, projection.Moment, error)
 	PodFacets(ctx context.Context, q *projection.PodQuery, fields []projection.PodFacetField, values int) (*projection.CountedPods, error)
+	SelectImages(ctx context.Context, q *projection.ImageQuery) (*projection.ImageSelection, error)
 }
 
 // pods reads a page of the pods of instances' members. Only the projection has them.

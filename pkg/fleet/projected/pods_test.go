@@ -21,7 +21,9 @@ type rows struct {
 	has   []projection.PodItem
 	asked chan *projection.PodQuery
 	parts []projection.Part
-	err   error
+	// images is the last query of images.
+	images *projection.ImageQuery
+	err    error
 }
 
 func (r *rows) SelectPods(_ context.Context, q *projection.PodQuery) (*projection.PodSelection, error) {
@@ -48,6 +50,14 @@ func (r *rows) PodFacets(_ context.Context, q *projection.PodQuery, fields []pro
 		found.Facets = append(found.Facets, projection.PodFacet{Field: field, Values: []projection.FacetValue{{Value: "x", Count: values}}, TotalValues: 9})
 	}
 	return found, r.err
+}
+
+func (r *rows) SelectImages(_ context.Context, q *projection.ImageQuery) (*projection.ImageSelection, error) {
+	r.images = q
+	if r.err != nil {
+		return nil, r.err
+	}
+	return &projection.ImageSelection{Moment: projection.Moment{Now: 100, Pending: 98}, Items: []projection.ImageItem{{ImagePosition: projection.ImagePosition{Reference: "web:1", Pods: 3}}}, HasNext: true, Count: new(int64(7))}, nil
 }
 
 func podRow(name string) projection.PodItem {
@@ -178,7 +188,9 @@ func TestPodsThatCannotBeRead(t *testing.T) {
 		change(s, r)
 		facets := podsOf(index.PodFilter{})
 		facets.Projected.Facets = []projection.FacetField{"PHASE"}
-		for _, q := range []index.ListQuery{podsOf(index.PodFilter{}), facets} {
+		images := podsOf(index.PodFilter{})
+		images.Projected.ImageList = &index.ImageList{}
+		for _, q := range []index.ListQuery{podsOf(index.PodFilter{}), facets, images} {
 			if _, err := s.List(t.Context(), q); !apierror.Is(err, apierror.CodeIndexUnavailable) {
 				t.Errorf("%s: got %v", name, err)
 			}

@@ -52,6 +52,8 @@ var errPassedBy = errors.New("the projection is passed by")
 // List reads a page over several clusters.
 func (s *Source) List(ctx context.Context, q index.ListQuery) (*index.Page, error) {
 	switch {
+	case q.OfPods() && q.Projected.ImageList != nil:
+		return s.images(ctx, &q)
 	case q.OfPods() && len(q.Projected.Facets) > 0:
 		return s.podFacets(ctx, &q)
 	case q.OfPods():

@@ -14,6 +14,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // Change is an event of a subscription to workloads.
@@ -224,8 +225,7 @@ func (f *Filter) found(o *Observed, words []string) bool {
 		return false // The state could not be computed either.
 	}
 	if f.Images != nil {
-		keys := ImageKeys(template.Images())
-		if !slices.ContainsFunc(f.Images, func(image string) bool { return slices.Contains(keys, image) }) {
+		if images := template.Images(); !projection.HasImage(f.Images, images, ImageKeys(images)) {
 			return false
 		}
 	}

@@ -40,6 +40,11 @@ func Lists(s *ast.Schema) []List {
 	return lists
 }
 
+// ObjectLists are the lists of objects, which have names; others are of what is counted in objects.
+func ObjectLists(s *ast.Schema) []List {
+	return slices.DeleteFunc(Lists(s), func(l List) bool { return s.Types[l.Node].Fields.ForName("name") == nil })
+}
+
 // Arguments are all arguments of all fields, with the fields of inputs written
 // out, for example Query.workloads(filter.policy.name).
 func Arguments(s *ast.Schema) []string {
