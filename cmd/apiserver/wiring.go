@@ -40,6 +40,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
@@ -243,20 +244,21 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 	workloads := workload.NewService(lister, consistent, instances, clusters, membercluster.NewCache(idx, time.Now))
 	pods := pod.NewService(lister, instances, clusters, members, inventory)
 	return resolvers.Fleet{
-		Access:         access.New(permissions),
-		Instances:      instances,
-		Clusters:       clusters,
-		MemberClusters: members,
-		Namespaces:     namespace.NewService(lister),
-		Workloads:      workloads,
-		Pods:           pods,
-		PodLogs:        &podlog.Service{Clients: clients, Workloads: workloads},
-		Images:         image.NewService(lister, instances, pods, workloads),
-		Bindings:       binding.NewService(lister),
-		Policies:       policy.NewService(lister),
-		Events:         event.NewService(lister),
-		Resources:      anyKind,
-		ClusterNodes:   clusternode.NewService(anyKind),
+		Access:           access.New(permissions),
+		Instances:        instances,
+		Clusters:         clusters,
+		MemberClusters:   members,
+		Namespaces:       namespace.NewService(lister),
+		Workloads:        workloads,
+		Pods:             pods,
+		PodLogs:          &podlog.Service{Clients: clients, Workloads: workloads},
+		Images:           image.NewService(lister, instances, pods, workloads),
+		Bindings:         binding.NewService(lister),
+		Policies:         policy.NewService(lister),
+		Events:           event.NewService(lister),
+		Resources:        anyKind,
+		ClusterNodes:     clusternode.NewService(anyKind),
+		KarmadaResources: karmadaresource.NewService(anyKind),
 	}
 }
 

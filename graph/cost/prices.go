@@ -61,6 +61,16 @@ func Prices() map[string]Price {
 		"Instance.overridePolicies":           {Requests: 1},
 		"Instance.clusterOverridePolicy":      {Requests: 1},
 		"Instance.clusterOverridePolicies":    {Requests: 1},
+		"Instance.federatedHPA":               {Requests: 1},
+		"Instance.federatedHPAs":              {Requests: 1},
+		"Instance.cronFederatedHPA":           {Requests: 1},
+		"Instance.cronFederatedHPAs":          {Requests: 1},
+		"Instance.multiClusterService":        {Requests: 1},
+		"Instance.multiClusterServices":       {Requests: 1},
+		"Instance.federatedResourceQuota":     {Requests: 1},
+		"Instance.federatedResourceQuotas":    {Requests: 1},
+		"Instance.workloadRebalancer":         {Requests: 1},
+		"Instance.workloadRebalancers":        {Requests: 1},
 		// What the index does not collect is read from each instance separately.
 		"Instance.resource":  {Requests: 1, Value: RequestCost},
 		"Instance.resources": {Requests: 1, Value: RequestCost},
@@ -114,6 +124,12 @@ func Prices() map[string]Price {
 
 		"PropagationPolicyLike.workloads": {Requests: 1},
 
+		"FederatedHPA.workload":       {Requests: 1},
+		"CronFederatedHPA.workload":   {Requests: 1},
+		"MultiClusterService.service": {Requests: 1},
+		"KarmadaResource.manifest":    {Value: document},
+		"KarmadaResource.yaml":        {Value: document},
+
 		// From the watch on the global cluster too.
 		"ClusterConnection.facets": {CountedBy: "fields"},
 		"ClusterFacet.values":      {Items: usualFacetValues},
@@ -143,14 +159,15 @@ func Prices() map[string]Price {
 
 		// A share of a watch that is there already, or a new one. What is selected below
 		// is counted for one event.
-		"Subscription.instanceChanged":      {Requests: 1},
-		"Subscription.clusterChanged":       {Requests: 1},
-		"Subscription.memberClusterChanged": {Requests: 1},
-		"Subscription.workloadChanged":      {Requests: 3},
-		"Subscription.policyChanged":        {Requests: 4},
-		"Subscription.resourceChanged":      {Requests: 1},
-		"Subscription.operationProgress":    {Requests: 3},
-		"Subscription.podLogs":              {Requests: 3 + usualClusters*usualPods},
+		"Subscription.instanceChanged":        {Requests: 1},
+		"Subscription.clusterChanged":         {Requests: 1},
+		"Subscription.memberClusterChanged":   {Requests: 1},
+		"Subscription.workloadChanged":        {Requests: 3},
+		"Subscription.policyChanged":          {Requests: 4},
+		"Subscription.resourceChanged":        {Requests: 1},
+		"Subscription.operationProgress":      {Requests: 3},
+		"Subscription.podLogs":                {Requests: 3 + usualClusters*usualPods},
+		"Subscription.karmadaResourceChanged": {Requests: 5},
 
 		"Mutation.applyManifests":    {Requests: manyWrites},
 		"Mutation.deployApplication": {Requests: manyWrites},

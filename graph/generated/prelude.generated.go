@@ -12,7 +12,9 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/introspection"
 	"github.com/kairship-io/kairship/graph/scalar"
+	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/vektah/gqlparser/v2/ast"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // region    ************************** generated!.gotpl **************************
@@ -1642,6 +1644,22 @@ func (ec *executionContext) marshalNInt2int32(ctx context.Context, sel ast.Selec
 	return res
 }
 
+func (ec *executionContext) unmarshalNString2k8sᚗioᚋapimachineryᚋpkgᚋapiᚋresourceᚐQuantity(ctx context.Context, v any) (resource.Quantity, error) {
+	res, err := karmadaresource.UnmarshalQuantity(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNString2k8sᚗioᚋapimachineryᚋpkgᚋapiᚋresourceᚐQuantity(ctx context.Context, sel ast.SelectionSet, v resource.Quantity) graphql.Marshaler {
+	_ = sel
+	res := karmadaresource.MarshalQuantity(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) unmarshalNString2string(ctx context.Context, v any) (string, error) {
 	res, err := scalar.UnmarshalString(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -1985,6 +2003,24 @@ func (ec *executionContext) marshalOString2ᚕstringᚄ(ctx context.Context, sel
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalOString2ᚖk8sᚗioᚋapimachineryᚋpkgᚋapiᚋresourceᚐQuantity(ctx context.Context, v any) (*resource.Quantity, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := karmadaresource.UnmarshalQuantity(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOString2ᚖk8sᚗioᚋapimachineryᚋpkgᚋapiᚋresourceᚐQuantity(ctx context.Context, sel ast.SelectionSet, v *resource.Quantity) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := karmadaresource.MarshalQuantity(*v)
+	return res
 }
 
 func (ec *executionContext) unmarshalOString2ᚖstring(ctx context.Context, v any) (*string, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -52,9 +53,14 @@ type ResolverRoot interface {
 	ClusterOverridePolicyConnection() ClusterOverridePolicyConnectionResolver
 	ClusterPropagationPolicy() ClusterPropagationPolicyResolver
 	ClusterPropagationPolicyConnection() ClusterPropagationPolicyConnectionResolver
+	ContainerResourceMetricSource() ContainerResourceMetricSourceResolver
+	CronFederatedHPA() CronFederatedHPAResolver
 	CronJob() CronJobResolver
 	DaemonSet() DaemonSetResolver
 	Deployment() DeploymentResolver
+	FederatedHPA() FederatedHPAResolver
+	FederatedResourceQuota() FederatedResourceQuotaResolver
+	FederatedResourceQuotaSpec() FederatedResourceQuotaSpecResolver
 	Image() ImageResolver
 	Instance() InstanceResolver
 	Job() JobResolver
@@ -63,6 +69,7 @@ type ResolverRoot interface {
 	MemberCluster() MemberClusterResolver
 	MemberClusterConnection() MemberClusterConnectionResolver
 	MemberObject() MemberObjectResolver
+	MultiClusterService() MultiClusterServiceResolver
 	Mutation() MutationResolver
 	Namespace() NamespaceResolver
 	OverridePolicy() OverridePolicyResolver
@@ -75,13 +82,16 @@ type ResolverRoot interface {
 	Query() QueryResolver
 	Resource() ResourceResolver
 	ResourceBinding() ResourceBindingResolver
+	ResourceMetricSource() ResourceMetricSourceResolver
 	ResourcePlacement() ResourcePlacementResolver
 	SetImagePayload() SetImagePayloadResolver
 	StatefulSet() StatefulSetResolver
+	StaticClusterAssignment() StaticClusterAssignmentResolver
 	Subscription() SubscriptionResolver
 	UnjoinClusterPayload() UnjoinClusterPayloadResolver
 	Viewer() ViewerResolver
 	WorkloadConnection() WorkloadConnectionResolver
+	WorkloadRebalancer() WorkloadRebalancerResolver
 	LabelAnnotationOverriderInput() LabelAnnotationOverriderInputResolver
 	LabelSelectorInput() LabelSelectorInputResolver
 }
@@ -311,6 +321,11 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	ClusterQuota struct {
+		ClusterName func(childComplexity int) int
+		Uses        func(childComplexity int) int
+	}
+
 	ClusterSummary struct {
 		CPU        func(childComplexity int) int
 		Memory     func(childComplexity int) int
@@ -365,6 +380,12 @@ type ComplexityRoot struct {
 		Type               func(childComplexity int) int
 	}
 
+	ContainerResourceMetricSource struct {
+		Container func(childComplexity int) int
+		Name      func(childComplexity int) int
+		Target    func(childComplexity int) int
+	}
+
 	ContainerTermination struct {
 		ExitCode   func(childComplexity int) int
 		FinishedAt func(childComplexity int) int
@@ -412,6 +433,63 @@ type ComplexityRoot struct {
 		ConsistencyToken func(childComplexity int) int
 		Policy           func(childComplexity int) int
 		Warnings         func(childComplexity int) int
+	}
+
+	CronFederatedHPA struct {
+		Annotations        func(childComplexity int) int
+		CreatedAt          func(childComplexity int) int
+		Deleting           func(childComplexity int) int
+		ExecutionHistories func(childComplexity int) int
+		Freshness          func(childComplexity int) int
+		ID                 func(childComplexity int) int
+		Instance           func(childComplexity int) int
+		Labels             func(childComplexity int) int
+		Manifest           func(childComplexity int) int
+		Name               func(childComplexity int) int
+		Namespace          func(childComplexity int) int
+		ResourceVersion    func(childComplexity int) int
+		Spec               func(childComplexity int) int
+		ViewerCan          func(childComplexity int) int
+		Workload           func(childComplexity int) int
+		Yaml               func(childComplexity int) int
+	}
+
+	CronFederatedHPAConnection struct {
+		Edges      func(childComplexity int) int
+		Freshness  func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	CronFederatedHPAEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	CronFederatedHPAExecutionHistory struct {
+		FailedExecutions     func(childComplexity int) int
+		LastExecutionTime    func(childComplexity int) int
+		NextExecutionTime    func(childComplexity int) int
+		RuleName             func(childComplexity int) int
+		SuccessfulExecutions func(childComplexity int) int
+	}
+
+	CronFederatedHPARule struct {
+		FailedHistoryLimit     func(childComplexity int) int
+		Name                   func(childComplexity int) int
+		Schedule               func(childComplexity int) int
+		SuccessfulHistoryLimit func(childComplexity int) int
+		Suspend                func(childComplexity int) int
+		TargetMaxReplicas      func(childComplexity int) int
+		TargetMinReplicas      func(childComplexity int) int
+		TargetReplicas         func(childComplexity int) int
+		TimeZone               func(childComplexity int) int
+	}
+
+	CronFederatedHPASpec struct {
+		Rules          func(childComplexity int) int
+		ScaleTargetRef func(childComplexity int) int
 	}
 
 	CronJob struct {
@@ -583,14 +661,123 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	ExposurePort struct {
+		Name func(childComplexity int) int
+		Port func(childComplexity int) int
+	}
+
+	ExposureRange struct {
+		ClusterNames func(childComplexity int) int
+	}
+
+	ExternalMetricSource struct {
+		Metric func(childComplexity int) int
+		Target func(childComplexity int) int
+	}
+
 	FacetValue struct {
 		Count func(childComplexity int) int
 		Value func(childComplexity int) int
 	}
 
+	FailedExecution struct {
+		ExecutionTime func(childComplexity int) int
+		Message       func(childComplexity int) int
+		ScheduleTime  func(childComplexity int) int
+	}
+
 	FailoverBehavior struct {
 		Application func(childComplexity int) int
 		Cluster     func(childComplexity int) int
+	}
+
+	FederatedHPA struct {
+		Annotations     func(childComplexity int) int
+		Conditions      func(childComplexity int) int
+		CreatedAt       func(childComplexity int) int
+		CurrentReplicas func(childComplexity int) int
+		Deleting        func(childComplexity int) int
+		DesiredReplicas func(childComplexity int) int
+		Freshness       func(childComplexity int) int
+		ID              func(childComplexity int) int
+		Instance        func(childComplexity int) int
+		Labels          func(childComplexity int) int
+		LastScaleTime   func(childComplexity int) int
+		Manifest        func(childComplexity int) int
+		Metrics         func(childComplexity int) int
+		Name            func(childComplexity int) int
+		Namespace       func(childComplexity int) int
+		ResourceVersion func(childComplexity int) int
+		Spec            func(childComplexity int) int
+		ViewerCan       func(childComplexity int) int
+		Workload        func(childComplexity int) int
+		Yaml            func(childComplexity int) int
+	}
+
+	FederatedHPAConnection struct {
+		Edges      func(childComplexity int) int
+		Freshness  func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	FederatedHPAEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	FederatedHPAMetric struct {
+		Container func(childComplexity int) int
+		Current   func(childComplexity int) int
+		Name      func(childComplexity int) int
+		Target    func(childComplexity int) int
+		Type      func(childComplexity int) int
+	}
+
+	FederatedHPASpec struct {
+		Behavior       func(childComplexity int) int
+		MaxReplicas    func(childComplexity int) int
+		Metrics        func(childComplexity int) int
+		MinReplicas    func(childComplexity int) int
+		ScaleTargetRef func(childComplexity int) int
+	}
+
+	FederatedResourceQuota struct {
+		Annotations     func(childComplexity int) int
+		Clusters        func(childComplexity int) int
+		CreatedAt       func(childComplexity int) int
+		Deleting        func(childComplexity int) int
+		Freshness       func(childComplexity int) int
+		ID              func(childComplexity int) int
+		Instance        func(childComplexity int) int
+		Labels          func(childComplexity int) int
+		Manifest        func(childComplexity int) int
+		Name            func(childComplexity int) int
+		Namespace       func(childComplexity int) int
+		Overall         func(childComplexity int) int
+		ResourceVersion func(childComplexity int) int
+		Spec            func(childComplexity int) int
+		ViewerCan       func(childComplexity int) int
+		Yaml            func(childComplexity int) int
+	}
+
+	FederatedResourceQuotaConnection struct {
+		Edges      func(childComplexity int) int
+		Freshness  func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	FederatedResourceQuotaEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	FederatedResourceQuotaSpec struct {
+		Overall           func(childComplexity int) int
+		StaticAssignments func(childComplexity int) int
 	}
 
 	FieldOverrider struct {
@@ -669,8 +856,14 @@ type ComplexityRoot struct {
 		Components                 func(childComplexity int) int
 		Conditions                 func(childComplexity int) int
 		CreatedAt                  func(childComplexity int) int
+		CronFederatedHPAs          func(childComplexity int, first *int, after *string, filter *karmadaresource.Filter, orderBy *object.Order) int
+		CronFederatedHpa           func(childComplexity int, namespace string, name string) int
 		DeletionPolicy             func(childComplexity int) int
 		Events                     func(childComplexity int, first *int, after *string, filter *event.Filter, orderBy *object.Order) int
+		FederatedHPAs              func(childComplexity int, first *int, after *string, filter *karmadaresource.Filter, orderBy *object.Order) int
+		FederatedHpa               func(childComplexity int, namespace string, name string) int
+		FederatedResourceQuota     func(childComplexity int, namespace string, name string) int
+		FederatedResourceQuotas    func(childComplexity int, first *int, after *string, filter *karmadaresource.Filter, orderBy *object.Order) int
 		Freshness                  func(childComplexity int) int
 		HostCluster                func(childComplexity int) int
 		ID                         func(childComplexity int) int
@@ -682,6 +875,8 @@ type ComplexityRoot struct {
 		MemberCluster              func(childComplexity int, name string) int
 		MemberClusters             func(childComplexity int, first *int, after *string, filter *membercluster.Filter, orderBy *object.Order) int
 		Mode                       func(childComplexity int) int
+		MultiClusterService        func(childComplexity int, namespace string, name string) int
+		MultiClusterServices       func(childComplexity int, first *int, after *string, filter *karmadaresource.Filter, orderBy *object.Order) int
 		Name                       func(childComplexity int) int
 		Namespace                  func(childComplexity int, name string) int
 		Namespaces                 func(childComplexity int, first *int, after *string, filter *namespace.Filter, orderBy *object.Order) int
@@ -697,6 +892,8 @@ type ComplexityRoot struct {
 		Summary                    func(childComplexity int) int
 		ViewerCan                  func(childComplexity int) int
 		Workload                   func(childComplexity int, kind workload.Kind, namespace string, name string) int
+		WorkloadRebalancer         func(childComplexity int, name string) int
+		WorkloadRebalancers        func(childComplexity int, first *int, after *string, filter *karmadaresource.Filter, orderBy *object.Order) int
 		Workloads                  func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 	}
 
@@ -848,6 +1045,16 @@ type ComplexityRoot struct {
 		Requested        func(childComplexity int) int
 	}
 
+	KarmadaResourceChange struct {
+		ChangedFields func(childComplexity int) int
+		Cursor        func(childComplexity int) int
+		InstanceName  func(childComplexity int) int
+		Kind          func(childComplexity int) int
+		Message       func(childComplexity int) int
+		Object        func(childComplexity int) int
+		Type          func(childComplexity int) int
+	}
+
 	KindCount struct {
 		Group func(childComplexity int) int
 		Kind  func(childComplexity int) int
@@ -874,6 +1081,11 @@ type ComplexityRoot struct {
 		Key      func(childComplexity int) int
 		Operator func(childComplexity int) int
 		Values   func(childComplexity int) int
+	}
+
+	LoadBalancerIngress struct {
+		Hostname func(childComplexity int) int
+		IP       func(childComplexity int) int
 	}
 
 	ManagedBy struct {
@@ -962,6 +1174,76 @@ type ComplexityRoot struct {
 		Yaml            func(childComplexity int) int
 	}
 
+	MetricIdentifier struct {
+		Name     func(childComplexity int) int
+		Selector func(childComplexity int) int
+	}
+
+	MetricSpec struct {
+		ContainerResource func(childComplexity int) int
+		External          func(childComplexity int) int
+		Object            func(childComplexity int) int
+		Pods              func(childComplexity int) int
+		Resource          func(childComplexity int) int
+		Type              func(childComplexity int) int
+	}
+
+	MetricTarget struct {
+		AverageUtilization func(childComplexity int) int
+		AverageValue       func(childComplexity int) int
+		Type               func(childComplexity int) int
+		Value              func(childComplexity int) int
+	}
+
+	MetricValue struct {
+		AverageUtilization func(childComplexity int) int
+		AverageValue       func(childComplexity int) int
+		Value              func(childComplexity int) int
+	}
+
+	MultiClusterService struct {
+		Annotations         func(childComplexity int) int
+		Conditions          func(childComplexity int) int
+		CreatedAt           func(childComplexity int) int
+		Deleting            func(childComplexity int) int
+		Freshness           func(childComplexity int) int
+		ID                  func(childComplexity int) int
+		Instance            func(childComplexity int) int
+		Labels              func(childComplexity int) int
+		LoadBalancerIngress func(childComplexity int) int
+		Manifest            func(childComplexity int) int
+		Name                func(childComplexity int) int
+		Namespace           func(childComplexity int) int
+		ResourceVersion     func(childComplexity int) int
+		Service             func(childComplexity int) int
+		Spec                func(childComplexity int) int
+		ViewerCan           func(childComplexity int) int
+		Yaml                func(childComplexity int) int
+	}
+
+	MultiClusterServiceConnection struct {
+		Edges      func(childComplexity int) int
+		Freshness  func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	MultiClusterServiceEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	MultiClusterServiceSpec struct {
+		ConsumerClusters           func(childComplexity int) int
+		Ports                      func(childComplexity int) int
+		ProviderClusters           func(childComplexity int) int
+		Range                      func(childComplexity int) int
+		ServiceConsumptionClusters func(childComplexity int) int
+		ServiceProvisionClusters   func(childComplexity int) int
+		Types                      func(childComplexity int) int
+	}
+
 	Mutation struct {
 		ApplyManifests                 func(childComplexity int, input resources.ApplyInput) int
 		CordonMemberCluster            func(childComplexity int, input members.CordonInput) int
@@ -1040,6 +1322,12 @@ type ComplexityRoot struct {
 		EphemeralStorage func(childComplexity int) int
 		Memory           func(childComplexity int) int
 		Pods             func(childComplexity int) int
+	}
+
+	ObjectMetricSource struct {
+		DescribedObject func(childComplexity int) int
+		Metric          func(childComplexity int) int
+		Target          func(childComplexity int) int
 	}
 
 	OperationCluster struct {
@@ -1267,6 +1555,11 @@ type ComplexityRoot struct {
 		Omitted   func(childComplexity int) int
 	}
 
+	PodsMetricSource struct {
+		Metric func(childComplexity int) int
+		Target func(childComplexity int) int
+	}
+
 	PolicyChange struct {
 		ChangedFields func(childComplexity int) int
 		Cursor        func(childComplexity int) int
@@ -1401,9 +1694,31 @@ type ComplexityRoot struct {
 		__resolve_entities func(childComplexity int, representations []any) int
 	}
 
+	QuotaUse struct {
+		Hard func(childComplexity int) int
+		Name func(childComplexity int) int
+		Used func(childComplexity int) int
+	}
+
 	ReadyCount struct {
 		Ready func(childComplexity int) int
 		Total func(childComplexity int) int
+	}
+
+	RebalanceTarget struct {
+		APIVersion func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Name       func(childComplexity int) int
+		Namespace  func(childComplexity int) int
+	}
+
+	RebalancedWorkload struct {
+		APIVersion func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Name       func(childComplexity int) int
+		Namespace  func(childComplexity int) int
+		Reason     func(childComplexity int) int
+		Result     func(childComplexity int) int
 	}
 
 	RegisterInstancePayload struct {
@@ -1488,6 +1803,11 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	ResourceMetricSource struct {
+		Name   func(childComplexity int) int
+		Target func(childComplexity int) int
+	}
+
 	ResourcePlacement struct {
 		Applied        func(childComplexity int) int
 		AppliedMessage func(childComplexity int) int
@@ -1498,6 +1818,11 @@ type ComplexityRoot struct {
 		Overrides      func(childComplexity int) int
 		Scheduled      func(childComplexity int) int
 		Status         func(childComplexity int) int
+	}
+
+	ResourceQuantity struct {
+		Name     func(childComplexity int) int
+		Quantity func(childComplexity int) int
 	}
 
 	ResourceSelector struct {
@@ -1530,14 +1855,42 @@ type ComplexityRoot struct {
 		TargetCluster func(childComplexity int) int
 	}
 
+	ScaleTarget struct {
+		APIVersion func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Name       func(childComplexity int) int
+	}
+
 	ScaleWorkloadPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Workload         func(childComplexity int) int
 	}
 
+	ScalingBehavior struct {
+		ScaleDown func(childComplexity int) int
+		ScaleUp   func(childComplexity int) int
+	}
+
+	ScalingPolicy struct {
+		PeriodSeconds func(childComplexity int) int
+		Type          func(childComplexity int) int
+		Value         func(childComplexity int) int
+	}
+
+	ScalingRules struct {
+		Policies                   func(childComplexity int) int
+		SelectPolicy               func(childComplexity int) int
+		StabilizationWindowSeconds func(childComplexity int) int
+		Tolerance                  func(childComplexity int) int
+	}
+
 	SchedulePriority struct {
 		PriorityClassName   func(childComplexity int) int
 		PriorityClassSource func(childComplexity int) int
+	}
+
+	ServiceCluster struct {
+		Name func(childComplexity int) int
 	}
 
 	SetImagePayload struct {
@@ -1596,20 +1949,34 @@ type ComplexityRoot struct {
 		Yaml             func(childComplexity int) int
 	}
 
+	StaticClusterAssignment struct {
+		ClusterName func(childComplexity int) int
+		Hard        func(childComplexity int) int
+	}
+
 	StaticClusterWeight struct {
 		TargetCluster func(childComplexity int) int
 		Weight        func(childComplexity int) int
 	}
 
 	Subscription struct {
-		ClusterChanged       func(childComplexity int, filter *cluster.Filter, after *string) int
-		InstanceChanged      func(childComplexity int, filter *instance.Filter, after *string) int
-		MemberClusterChanged func(childComplexity int, filter *membercluster.ChangeFilter, after *string) int
-		OperationProgress    func(childComplexity int, operation string) int
-		PodLogs              func(childComplexity int, instance string, namespace string, pod *string, kind *workload.Kind, name *string, clusters []string, container *string, tail *int, since *time.Time, previous bool) int
-		PolicyChanged        func(childComplexity int, filter *policy.ChangeFilter, after *string) int
-		ResourceChanged      func(childComplexity int, group string, version string, resource string, filter *resource.ChangeFilter, after *string) int
-		WorkloadChanged      func(childComplexity int, filter *workload.Filter, after *string) int
+		ClusterChanged         func(childComplexity int, filter *cluster.Filter, after *string) int
+		InstanceChanged        func(childComplexity int, filter *instance.Filter, after *string) int
+		KarmadaResourceChanged func(childComplexity int, filter *karmadaresource.ChangeFilter, after *string) int
+		MemberClusterChanged   func(childComplexity int, filter *membercluster.ChangeFilter, after *string) int
+		OperationProgress      func(childComplexity int, operation string) int
+		PodLogs                func(childComplexity int, instance string, namespace string, pod *string, kind *workload.Kind, name *string, clusters []string, container *string, tail *int, since *time.Time, previous bool) int
+		PolicyChanged          func(childComplexity int, filter *policy.ChangeFilter, after *string) int
+		ResourceChanged        func(childComplexity int, group string, version string, resource string, filter *resource.ChangeFilter, after *string) int
+		WorkloadChanged        func(childComplexity int, filter *workload.Filter, after *string) int
+	}
+
+	SuccessfulExecution struct {
+		AppliedMaxReplicas func(childComplexity int) int
+		AppliedMinReplicas func(childComplexity int) int
+		AppliedReplicas    func(childComplexity int) int
+		ExecutionTime      func(childComplexity int) int
+		ScheduleTime       func(childComplexity int) int
 	}
 
 	SuspendClusters struct {
@@ -1752,6 +2119,43 @@ type ComplexityRoot struct {
 		Field       func(childComplexity int) int
 		TotalValues func(childComplexity int) int
 		Values      func(childComplexity int) int
+	}
+
+	WorkloadRebalancer struct {
+		Annotations       func(childComplexity int) int
+		CreatedAt         func(childComplexity int) int
+		Deleting          func(childComplexity int) int
+		FinishTime        func(childComplexity int) int
+		Freshness         func(childComplexity int) int
+		ID                func(childComplexity int) int
+		Instance          func(childComplexity int) int
+		Labels            func(childComplexity int) int
+		Manifest          func(childComplexity int) int
+		Name              func(childComplexity int) int
+		NamespaceOrNil    func(childComplexity int) int
+		ObservedWorkloads func(childComplexity int) int
+		ResourceVersion   func(childComplexity int) int
+		Spec              func(childComplexity int) int
+		ViewerCan         func(childComplexity int) int
+		Yaml              func(childComplexity int) int
+	}
+
+	WorkloadRebalancerConnection struct {
+		Edges      func(childComplexity int) int
+		Freshness  func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	WorkloadRebalancerEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	WorkloadRebalancerSpec struct {
+		TTLSecondsAfterFinished func(childComplexity int) int
+		Workloads               func(childComplexity int) int
 	}
 
 	WorkloadTemplate struct {
@@ -2725,6 +3129,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ClusterPropagationPolicyEdge.Node(childComplexity), true
 
+	case "ClusterQuota.clusterName":
+		if e.ComplexityRoot.ClusterQuota.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterQuota.ClusterName(childComplexity), true
+	case "ClusterQuota.uses":
+		if e.ComplexityRoot.ClusterQuota.Uses == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterQuota.Uses(childComplexity), true
+
 	case "ClusterSummary.cpu":
 		if e.ComplexityRoot.ClusterSummary.CPU == nil {
 			break
@@ -2913,6 +3330,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Condition.Type(childComplexity), true
 
+	case "ContainerResourceMetricSource.container":
+		if e.ComplexityRoot.ContainerResourceMetricSource.Container == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContainerResourceMetricSource.Container(childComplexity), true
+	case "ContainerResourceMetricSource.name":
+		if e.ComplexityRoot.ContainerResourceMetricSource.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContainerResourceMetricSource.Name(childComplexity), true
+	case "ContainerResourceMetricSource.target":
+		if e.ComplexityRoot.ContainerResourceMetricSource.Target == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContainerResourceMetricSource.Target(childComplexity), true
+
 	case "ContainerTermination.exitCode":
 		if e.ComplexityRoot.ContainerTermination.ExitCode == nil {
 			break
@@ -3070,6 +3506,246 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreatePropagationPolicyPayload.Warnings(childComplexity), true
+
+	case "CronFederatedHPA.annotations":
+		if e.ComplexityRoot.CronFederatedHPA.Annotations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.Annotations(childComplexity), true
+	case "CronFederatedHPA.createdAt":
+		if e.ComplexityRoot.CronFederatedHPA.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.CreatedAt(childComplexity), true
+	case "CronFederatedHPA.deleting":
+		if e.ComplexityRoot.CronFederatedHPA.Deleting == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.Deleting(childComplexity), true
+	case "CronFederatedHPA.executionHistories":
+		if e.ComplexityRoot.CronFederatedHPA.ExecutionHistories == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.ExecutionHistories(childComplexity), true
+	case "CronFederatedHPA.freshness":
+		if e.ComplexityRoot.CronFederatedHPA.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.Freshness(childComplexity), true
+	case "CronFederatedHPA.id":
+		if e.ComplexityRoot.CronFederatedHPA.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.ID(childComplexity), true
+	case "CronFederatedHPA.instance":
+		if e.ComplexityRoot.CronFederatedHPA.Instance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.Instance(childComplexity), true
+	case "CronFederatedHPA.labels":
+		if e.ComplexityRoot.CronFederatedHPA.Labels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.Labels(childComplexity), true
+	case "CronFederatedHPA.manifest":
+		if e.ComplexityRoot.CronFederatedHPA.Manifest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.Manifest(childComplexity), true
+	case "CronFederatedHPA.name":
+		if e.ComplexityRoot.CronFederatedHPA.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.Name(childComplexity), true
+	case "CronFederatedHPA.namespace":
+		if e.ComplexityRoot.CronFederatedHPA.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.Namespace(childComplexity), true
+	case "CronFederatedHPA.resourceVersion":
+		if e.ComplexityRoot.CronFederatedHPA.ResourceVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.ResourceVersion(childComplexity), true
+	case "CronFederatedHPA.spec":
+		if e.ComplexityRoot.CronFederatedHPA.Spec == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.Spec(childComplexity), true
+	case "CronFederatedHPA.viewerCan":
+		if e.ComplexityRoot.CronFederatedHPA.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.ViewerCan(childComplexity), true
+	case "CronFederatedHPA.workload":
+		if e.ComplexityRoot.CronFederatedHPA.Workload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.Workload(childComplexity), true
+	case "CronFederatedHPA.yaml":
+		if e.ComplexityRoot.CronFederatedHPA.Yaml == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPA.Yaml(childComplexity), true
+
+	case "CronFederatedHPAConnection.edges":
+		if e.ComplexityRoot.CronFederatedHPAConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPAConnection.Edges(childComplexity), true
+	case "CronFederatedHPAConnection.freshness":
+		if e.ComplexityRoot.CronFederatedHPAConnection.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPAConnection.Freshness(childComplexity), true
+	case "CronFederatedHPAConnection.nodes":
+		if e.ComplexityRoot.CronFederatedHPAConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPAConnection.Nodes(childComplexity), true
+	case "CronFederatedHPAConnection.pageInfo":
+		if e.ComplexityRoot.CronFederatedHPAConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPAConnection.PageInfo(childComplexity), true
+	case "CronFederatedHPAConnection.totalCount":
+		if e.ComplexityRoot.CronFederatedHPAConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPAConnection.TotalCount(childComplexity), true
+
+	case "CronFederatedHPAEdge.cursor":
+		if e.ComplexityRoot.CronFederatedHPAEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPAEdge.Cursor(childComplexity), true
+	case "CronFederatedHPAEdge.node":
+		if e.ComplexityRoot.CronFederatedHPAEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPAEdge.Node(childComplexity), true
+
+	case "CronFederatedHPAExecutionHistory.failedExecutions":
+		if e.ComplexityRoot.CronFederatedHPAExecutionHistory.FailedExecutions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPAExecutionHistory.FailedExecutions(childComplexity), true
+	case "CronFederatedHPAExecutionHistory.lastExecutionTime":
+		if e.ComplexityRoot.CronFederatedHPAExecutionHistory.LastExecutionTime == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPAExecutionHistory.LastExecutionTime(childComplexity), true
+	case "CronFederatedHPAExecutionHistory.nextExecutionTime":
+		if e.ComplexityRoot.CronFederatedHPAExecutionHistory.NextExecutionTime == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPAExecutionHistory.NextExecutionTime(childComplexity), true
+	case "CronFederatedHPAExecutionHistory.ruleName":
+		if e.ComplexityRoot.CronFederatedHPAExecutionHistory.RuleName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPAExecutionHistory.RuleName(childComplexity), true
+	case "CronFederatedHPAExecutionHistory.successfulExecutions":
+		if e.ComplexityRoot.CronFederatedHPAExecutionHistory.SuccessfulExecutions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPAExecutionHistory.SuccessfulExecutions(childComplexity), true
+
+	case "CronFederatedHPARule.failedHistoryLimit":
+		if e.ComplexityRoot.CronFederatedHPARule.FailedHistoryLimit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPARule.FailedHistoryLimit(childComplexity), true
+	case "CronFederatedHPARule.name":
+		if e.ComplexityRoot.CronFederatedHPARule.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPARule.Name(childComplexity), true
+	case "CronFederatedHPARule.schedule":
+		if e.ComplexityRoot.CronFederatedHPARule.Schedule == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPARule.Schedule(childComplexity), true
+	case "CronFederatedHPARule.successfulHistoryLimit":
+		if e.ComplexityRoot.CronFederatedHPARule.SuccessfulHistoryLimit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPARule.SuccessfulHistoryLimit(childComplexity), true
+	case "CronFederatedHPARule.suspend":
+		if e.ComplexityRoot.CronFederatedHPARule.Suspend == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPARule.Suspend(childComplexity), true
+	case "CronFederatedHPARule.targetMaxReplicas":
+		if e.ComplexityRoot.CronFederatedHPARule.TargetMaxReplicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPARule.TargetMaxReplicas(childComplexity), true
+	case "CronFederatedHPARule.targetMinReplicas":
+		if e.ComplexityRoot.CronFederatedHPARule.TargetMinReplicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPARule.TargetMinReplicas(childComplexity), true
+	case "CronFederatedHPARule.targetReplicas":
+		if e.ComplexityRoot.CronFederatedHPARule.TargetReplicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPARule.TargetReplicas(childComplexity), true
+	case "CronFederatedHPARule.timeZone":
+		if e.ComplexityRoot.CronFederatedHPARule.TimeZone == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPARule.TimeZone(childComplexity), true
+
+	case "CronFederatedHPASpec.rules":
+		if e.ComplexityRoot.CronFederatedHPASpec.Rules == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPASpec.Rules(childComplexity), true
+	case "CronFederatedHPASpec.scaleTargetRef":
+		if e.ComplexityRoot.CronFederatedHPASpec.ScaleTargetRef == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronFederatedHPASpec.ScaleTargetRef(childComplexity), true
 
 	case "CronJob.annotations":
 		if e.ComplexityRoot.CronJob.Annotations == nil {
@@ -3860,6 +4536,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.EventEdge.Node(childComplexity), true
 
+	case "ExposurePort.name":
+		if e.ComplexityRoot.ExposurePort.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposurePort.Name(childComplexity), true
+	case "ExposurePort.port":
+		if e.ComplexityRoot.ExposurePort.Port == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposurePort.Port(childComplexity), true
+
+	case "ExposureRange.clusterNames":
+		if e.ComplexityRoot.ExposureRange.ClusterNames == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExposureRange.ClusterNames(childComplexity), true
+
+	case "ExternalMetricSource.metric":
+		if e.ComplexityRoot.ExternalMetricSource.Metric == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExternalMetricSource.Metric(childComplexity), true
+	case "ExternalMetricSource.target":
+		if e.ComplexityRoot.ExternalMetricSource.Target == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExternalMetricSource.Target(childComplexity), true
+
 	case "FacetValue.count":
 		if e.ComplexityRoot.FacetValue.Count == nil {
 			break
@@ -3873,6 +4582,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.FacetValue.Value(childComplexity), true
 
+	case "FailedExecution.executionTime":
+		if e.ComplexityRoot.FailedExecution.ExecutionTime == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailedExecution.ExecutionTime(childComplexity), true
+	case "FailedExecution.message":
+		if e.ComplexityRoot.FailedExecution.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailedExecution.Message(childComplexity), true
+	case "FailedExecution.scheduleTime":
+		if e.ComplexityRoot.FailedExecution.ScheduleTime == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailedExecution.ScheduleTime(childComplexity), true
+
 	case "FailoverBehavior.application":
 		if e.ComplexityRoot.FailoverBehavior.Application == nil {
 			break
@@ -3885,6 +4613,387 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FailoverBehavior.Cluster(childComplexity), true
+
+	case "FederatedHPA.annotations":
+		if e.ComplexityRoot.FederatedHPA.Annotations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.Annotations(childComplexity), true
+	case "FederatedHPA.conditions":
+		if e.ComplexityRoot.FederatedHPA.Conditions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.Conditions(childComplexity), true
+	case "FederatedHPA.createdAt":
+		if e.ComplexityRoot.FederatedHPA.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.CreatedAt(childComplexity), true
+	case "FederatedHPA.currentReplicas":
+		if e.ComplexityRoot.FederatedHPA.CurrentReplicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.CurrentReplicas(childComplexity), true
+	case "FederatedHPA.deleting":
+		if e.ComplexityRoot.FederatedHPA.Deleting == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.Deleting(childComplexity), true
+	case "FederatedHPA.desiredReplicas":
+		if e.ComplexityRoot.FederatedHPA.DesiredReplicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.DesiredReplicas(childComplexity), true
+	case "FederatedHPA.freshness":
+		if e.ComplexityRoot.FederatedHPA.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.Freshness(childComplexity), true
+	case "FederatedHPA.id":
+		if e.ComplexityRoot.FederatedHPA.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.ID(childComplexity), true
+	case "FederatedHPA.instance":
+		if e.ComplexityRoot.FederatedHPA.Instance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.Instance(childComplexity), true
+	case "FederatedHPA.labels":
+		if e.ComplexityRoot.FederatedHPA.Labels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.Labels(childComplexity), true
+	case "FederatedHPA.lastScaleTime":
+		if e.ComplexityRoot.FederatedHPA.LastScaleTime == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.LastScaleTime(childComplexity), true
+	case "FederatedHPA.manifest":
+		if e.ComplexityRoot.FederatedHPA.Manifest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.Manifest(childComplexity), true
+	case "FederatedHPA.metrics":
+		if e.ComplexityRoot.FederatedHPA.Metrics == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.Metrics(childComplexity), true
+	case "FederatedHPA.name":
+		if e.ComplexityRoot.FederatedHPA.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.Name(childComplexity), true
+	case "FederatedHPA.namespace":
+		if e.ComplexityRoot.FederatedHPA.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.Namespace(childComplexity), true
+	case "FederatedHPA.resourceVersion":
+		if e.ComplexityRoot.FederatedHPA.ResourceVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.ResourceVersion(childComplexity), true
+	case "FederatedHPA.spec":
+		if e.ComplexityRoot.FederatedHPA.Spec == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.Spec(childComplexity), true
+	case "FederatedHPA.viewerCan":
+		if e.ComplexityRoot.FederatedHPA.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.ViewerCan(childComplexity), true
+	case "FederatedHPA.workload":
+		if e.ComplexityRoot.FederatedHPA.Workload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.Workload(childComplexity), true
+	case "FederatedHPA.yaml":
+		if e.ComplexityRoot.FederatedHPA.Yaml == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPA.Yaml(childComplexity), true
+
+	case "FederatedHPAConnection.edges":
+		if e.ComplexityRoot.FederatedHPAConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPAConnection.Edges(childComplexity), true
+	case "FederatedHPAConnection.freshness":
+		if e.ComplexityRoot.FederatedHPAConnection.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPAConnection.Freshness(childComplexity), true
+	case "FederatedHPAConnection.nodes":
+		if e.ComplexityRoot.FederatedHPAConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPAConnection.Nodes(childComplexity), true
+	case "FederatedHPAConnection.pageInfo":
+		if e.ComplexityRoot.FederatedHPAConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPAConnection.PageInfo(childComplexity), true
+	case "FederatedHPAConnection.totalCount":
+		if e.ComplexityRoot.FederatedHPAConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPAConnection.TotalCount(childComplexity), true
+
+	case "FederatedHPAEdge.cursor":
+		if e.ComplexityRoot.FederatedHPAEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPAEdge.Cursor(childComplexity), true
+	case "FederatedHPAEdge.node":
+		if e.ComplexityRoot.FederatedHPAEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPAEdge.Node(childComplexity), true
+
+	case "FederatedHPAMetric.container":
+		if e.ComplexityRoot.FederatedHPAMetric.Container == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPAMetric.Container(childComplexity), true
+	case "FederatedHPAMetric.current":
+		if e.ComplexityRoot.FederatedHPAMetric.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPAMetric.Current(childComplexity), true
+	case "FederatedHPAMetric.name":
+		if e.ComplexityRoot.FederatedHPAMetric.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPAMetric.Name(childComplexity), true
+	case "FederatedHPAMetric.target":
+		if e.ComplexityRoot.FederatedHPAMetric.Target == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPAMetric.Target(childComplexity), true
+	case "FederatedHPAMetric.type":
+		if e.ComplexityRoot.FederatedHPAMetric.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPAMetric.Type(childComplexity), true
+
+	case "FederatedHPASpec.behavior":
+		if e.ComplexityRoot.FederatedHPASpec.Behavior == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPASpec.Behavior(childComplexity), true
+	case "FederatedHPASpec.maxReplicas":
+		if e.ComplexityRoot.FederatedHPASpec.MaxReplicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPASpec.MaxReplicas(childComplexity), true
+	case "FederatedHPASpec.metrics":
+		if e.ComplexityRoot.FederatedHPASpec.Metrics == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPASpec.Metrics(childComplexity), true
+	case "FederatedHPASpec.minReplicas":
+		if e.ComplexityRoot.FederatedHPASpec.MinReplicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPASpec.MinReplicas(childComplexity), true
+	case "FederatedHPASpec.scaleTargetRef":
+		if e.ComplexityRoot.FederatedHPASpec.ScaleTargetRef == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedHPASpec.ScaleTargetRef(childComplexity), true
+
+	case "FederatedResourceQuota.annotations":
+		if e.ComplexityRoot.FederatedResourceQuota.Annotations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.Annotations(childComplexity), true
+	case "FederatedResourceQuota.clusters":
+		if e.ComplexityRoot.FederatedResourceQuota.Clusters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.Clusters(childComplexity), true
+	case "FederatedResourceQuota.createdAt":
+		if e.ComplexityRoot.FederatedResourceQuota.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.CreatedAt(childComplexity), true
+	case "FederatedResourceQuota.deleting":
+		if e.ComplexityRoot.FederatedResourceQuota.Deleting == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.Deleting(childComplexity), true
+	case "FederatedResourceQuota.freshness":
+		if e.ComplexityRoot.FederatedResourceQuota.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.Freshness(childComplexity), true
+	case "FederatedResourceQuota.id":
+		if e.ComplexityRoot.FederatedResourceQuota.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.ID(childComplexity), true
+	case "FederatedResourceQuota.instance":
+		if e.ComplexityRoot.FederatedResourceQuota.Instance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.Instance(childComplexity), true
+	case "FederatedResourceQuota.labels":
+		if e.ComplexityRoot.FederatedResourceQuota.Labels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.Labels(childComplexity), true
+	case "FederatedResourceQuota.manifest":
+		if e.ComplexityRoot.FederatedResourceQuota.Manifest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.Manifest(childComplexity), true
+	case "FederatedResourceQuota.name":
+		if e.ComplexityRoot.FederatedResourceQuota.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.Name(childComplexity), true
+	case "FederatedResourceQuota.namespace":
+		if e.ComplexityRoot.FederatedResourceQuota.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.Namespace(childComplexity), true
+	case "FederatedResourceQuota.overall":
+		if e.ComplexityRoot.FederatedResourceQuota.Overall == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.Overall(childComplexity), true
+	case "FederatedResourceQuota.resourceVersion":
+		if e.ComplexityRoot.FederatedResourceQuota.ResourceVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.ResourceVersion(childComplexity), true
+	case "FederatedResourceQuota.spec":
+		if e.ComplexityRoot.FederatedResourceQuota.Spec == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.Spec(childComplexity), true
+	case "FederatedResourceQuota.viewerCan":
+		if e.ComplexityRoot.FederatedResourceQuota.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.ViewerCan(childComplexity), true
+	case "FederatedResourceQuota.yaml":
+		if e.ComplexityRoot.FederatedResourceQuota.Yaml == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuota.Yaml(childComplexity), true
+
+	case "FederatedResourceQuotaConnection.edges":
+		if e.ComplexityRoot.FederatedResourceQuotaConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuotaConnection.Edges(childComplexity), true
+	case "FederatedResourceQuotaConnection.freshness":
+		if e.ComplexityRoot.FederatedResourceQuotaConnection.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuotaConnection.Freshness(childComplexity), true
+	case "FederatedResourceQuotaConnection.nodes":
+		if e.ComplexityRoot.FederatedResourceQuotaConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuotaConnection.Nodes(childComplexity), true
+	case "FederatedResourceQuotaConnection.pageInfo":
+		if e.ComplexityRoot.FederatedResourceQuotaConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuotaConnection.PageInfo(childComplexity), true
+	case "FederatedResourceQuotaConnection.totalCount":
+		if e.ComplexityRoot.FederatedResourceQuotaConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuotaConnection.TotalCount(childComplexity), true
+
+	case "FederatedResourceQuotaEdge.cursor":
+		if e.ComplexityRoot.FederatedResourceQuotaEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuotaEdge.Cursor(childComplexity), true
+	case "FederatedResourceQuotaEdge.node":
+		if e.ComplexityRoot.FederatedResourceQuotaEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuotaEdge.Node(childComplexity), true
+
+	case "FederatedResourceQuotaSpec.overall":
+		if e.ComplexityRoot.FederatedResourceQuotaSpec.Overall == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuotaSpec.Overall(childComplexity), true
+	case "FederatedResourceQuotaSpec.staticAssignments":
+		if e.ComplexityRoot.FederatedResourceQuotaSpec.StaticAssignments == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FederatedResourceQuotaSpec.StaticAssignments(childComplexity), true
 
 	case "FieldOverrider.fieldPath":
 		if e.ComplexityRoot.FieldOverrider.FieldPath == nil {
@@ -4196,6 +5305,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.CreatedAt(childComplexity), true
+	case "Instance.cronFederatedHPAs":
+		if e.ComplexityRoot.Instance.CronFederatedHPAs == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_cronFederatedHPAs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.CronFederatedHPAs(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*karmadaresource.Filter), args["orderBy"].(*object.Order)), true
+	case "Instance.cronFederatedHPA":
+		if e.ComplexityRoot.Instance.CronFederatedHpa == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_cronFederatedHPA_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.CronFederatedHpa(childComplexity, args["namespace"].(string), args["name"].(string)), true
 	case "Instance.deletionPolicy":
 		if e.ComplexityRoot.Instance.DeletionPolicy == nil {
 			break
@@ -4213,6 +5344,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Events(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*event.Filter), args["orderBy"].(*object.Order)), true
+	case "Instance.federatedHPAs":
+		if e.ComplexityRoot.Instance.FederatedHPAs == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_federatedHPAs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.FederatedHPAs(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*karmadaresource.Filter), args["orderBy"].(*object.Order)), true
+	case "Instance.federatedHPA":
+		if e.ComplexityRoot.Instance.FederatedHpa == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_federatedHPA_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.FederatedHpa(childComplexity, args["namespace"].(string), args["name"].(string)), true
+	case "Instance.federatedResourceQuota":
+		if e.ComplexityRoot.Instance.FederatedResourceQuota == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_federatedResourceQuota_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.FederatedResourceQuota(childComplexity, args["namespace"].(string), args["name"].(string)), true
+	case "Instance.federatedResourceQuotas":
+		if e.ComplexityRoot.Instance.FederatedResourceQuotas == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_federatedResourceQuotas_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.FederatedResourceQuotas(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*karmadaresource.Filter), args["orderBy"].(*object.Order)), true
 	case "Instance.freshness":
 		if e.ComplexityRoot.Instance.Freshness == nil {
 			break
@@ -4289,6 +5464,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Mode(childComplexity), true
+	case "Instance.multiClusterService":
+		if e.ComplexityRoot.Instance.MultiClusterService == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_multiClusterService_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.MultiClusterService(childComplexity, args["namespace"].(string), args["name"].(string)), true
+	case "Instance.multiClusterServices":
+		if e.ComplexityRoot.Instance.MultiClusterServices == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_multiClusterServices_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.MultiClusterServices(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*karmadaresource.Filter), args["orderBy"].(*object.Order)), true
 	case "Instance.name":
 		if e.ComplexityRoot.Instance.Name == nil {
 			break
@@ -4429,6 +5626,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Workload(childComplexity, args["kind"].(workload.Kind), args["namespace"].(string), args["name"].(string)), true
+	case "Instance.workloadRebalancer":
+		if e.ComplexityRoot.Instance.WorkloadRebalancer == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_workloadRebalancer_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.WorkloadRebalancer(childComplexity, args["name"].(string)), true
+	case "Instance.workloadRebalancers":
+		if e.ComplexityRoot.Instance.WorkloadRebalancers == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_workloadRebalancers_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.WorkloadRebalancers(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*karmadaresource.Filter), args["orderBy"].(*object.Order)), true
 	case "Instance.workloads":
 		if e.ComplexityRoot.Instance.Workloads == nil {
 			break
@@ -5050,6 +6269,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.JoinClusterPayload.Requested(childComplexity), true
 
+	case "KarmadaResourceChange.changedFields":
+		if e.ComplexityRoot.KarmadaResourceChange.ChangedFields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KarmadaResourceChange.ChangedFields(childComplexity), true
+	case "KarmadaResourceChange.cursor":
+		if e.ComplexityRoot.KarmadaResourceChange.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KarmadaResourceChange.Cursor(childComplexity), true
+	case "KarmadaResourceChange.instanceName":
+		if e.ComplexityRoot.KarmadaResourceChange.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KarmadaResourceChange.InstanceName(childComplexity), true
+	case "KarmadaResourceChange.kind":
+		if e.ComplexityRoot.KarmadaResourceChange.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KarmadaResourceChange.Kind(childComplexity), true
+	case "KarmadaResourceChange.message":
+		if e.ComplexityRoot.KarmadaResourceChange.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KarmadaResourceChange.Message(childComplexity), true
+	case "KarmadaResourceChange.karmadaResource":
+		if e.ComplexityRoot.KarmadaResourceChange.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KarmadaResourceChange.Object(childComplexity), true
+	case "KarmadaResourceChange.type":
+		if e.ComplexityRoot.KarmadaResourceChange.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KarmadaResourceChange.Type(childComplexity), true
+
 	case "KindCount.group":
 		if e.ComplexityRoot.KindCount.Group == nil {
 			break
@@ -5132,6 +6394,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.LabelSelectorRequirement.Values(childComplexity), true
+
+	case "LoadBalancerIngress.hostname":
+		if e.ComplexityRoot.LoadBalancerIngress.Hostname == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LoadBalancerIngress.Hostname(childComplexity), true
+	case "LoadBalancerIngress.ip":
+		if e.ComplexityRoot.LoadBalancerIngress.IP == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LoadBalancerIngress.IP(childComplexity), true
 
 	case "ManagedBy.workName":
 		if e.ComplexityRoot.ManagedBy.WorkName == nil {
@@ -5549,6 +6824,290 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberObject.Yaml(childComplexity), true
+
+	case "MetricIdentifier.name":
+		if e.ComplexityRoot.MetricIdentifier.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricIdentifier.Name(childComplexity), true
+	case "MetricIdentifier.selector":
+		if e.ComplexityRoot.MetricIdentifier.Selector == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricIdentifier.Selector(childComplexity), true
+
+	case "MetricSpec.containerResource":
+		if e.ComplexityRoot.MetricSpec.ContainerResource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricSpec.ContainerResource(childComplexity), true
+	case "MetricSpec.external":
+		if e.ComplexityRoot.MetricSpec.External == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricSpec.External(childComplexity), true
+	case "MetricSpec.object":
+		if e.ComplexityRoot.MetricSpec.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricSpec.Object(childComplexity), true
+	case "MetricSpec.pods":
+		if e.ComplexityRoot.MetricSpec.Pods == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricSpec.Pods(childComplexity), true
+	case "MetricSpec.resource":
+		if e.ComplexityRoot.MetricSpec.Resource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricSpec.Resource(childComplexity), true
+	case "MetricSpec.type":
+		if e.ComplexityRoot.MetricSpec.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricSpec.Type(childComplexity), true
+
+	case "MetricTarget.averageUtilization":
+		if e.ComplexityRoot.MetricTarget.AverageUtilization == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricTarget.AverageUtilization(childComplexity), true
+	case "MetricTarget.averageValue":
+		if e.ComplexityRoot.MetricTarget.AverageValue == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricTarget.AverageValue(childComplexity), true
+	case "MetricTarget.type":
+		if e.ComplexityRoot.MetricTarget.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricTarget.Type(childComplexity), true
+	case "MetricTarget.value":
+		if e.ComplexityRoot.MetricTarget.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricTarget.Value(childComplexity), true
+
+	case "MetricValue.averageUtilization":
+		if e.ComplexityRoot.MetricValue.AverageUtilization == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricValue.AverageUtilization(childComplexity), true
+	case "MetricValue.averageValue":
+		if e.ComplexityRoot.MetricValue.AverageValue == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricValue.AverageValue(childComplexity), true
+	case "MetricValue.value":
+		if e.ComplexityRoot.MetricValue.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MetricValue.Value(childComplexity), true
+
+	case "MultiClusterService.annotations":
+		if e.ComplexityRoot.MultiClusterService.Annotations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.Annotations(childComplexity), true
+	case "MultiClusterService.conditions":
+		if e.ComplexityRoot.MultiClusterService.Conditions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.Conditions(childComplexity), true
+	case "MultiClusterService.createdAt":
+		if e.ComplexityRoot.MultiClusterService.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.CreatedAt(childComplexity), true
+	case "MultiClusterService.deleting":
+		if e.ComplexityRoot.MultiClusterService.Deleting == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.Deleting(childComplexity), true
+	case "MultiClusterService.freshness":
+		if e.ComplexityRoot.MultiClusterService.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.Freshness(childComplexity), true
+	case "MultiClusterService.id":
+		if e.ComplexityRoot.MultiClusterService.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.ID(childComplexity), true
+	case "MultiClusterService.instance":
+		if e.ComplexityRoot.MultiClusterService.Instance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.Instance(childComplexity), true
+	case "MultiClusterService.labels":
+		if e.ComplexityRoot.MultiClusterService.Labels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.Labels(childComplexity), true
+	case "MultiClusterService.loadBalancerIngress":
+		if e.ComplexityRoot.MultiClusterService.LoadBalancerIngress == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.LoadBalancerIngress(childComplexity), true
+	case "MultiClusterService.manifest":
+		if e.ComplexityRoot.MultiClusterService.Manifest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.Manifest(childComplexity), true
+	case "MultiClusterService.name":
+		if e.ComplexityRoot.MultiClusterService.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.Name(childComplexity), true
+	case "MultiClusterService.namespace":
+		if e.ComplexityRoot.MultiClusterService.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.Namespace(childComplexity), true
+	case "MultiClusterService.resourceVersion":
+		if e.ComplexityRoot.MultiClusterService.ResourceVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.ResourceVersion(childComplexity), true
+	case "MultiClusterService.service":
+		if e.ComplexityRoot.MultiClusterService.Service == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.Service(childComplexity), true
+	case "MultiClusterService.spec":
+		if e.ComplexityRoot.MultiClusterService.Spec == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.Spec(childComplexity), true
+	case "MultiClusterService.viewerCan":
+		if e.ComplexityRoot.MultiClusterService.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.ViewerCan(childComplexity), true
+	case "MultiClusterService.yaml":
+		if e.ComplexityRoot.MultiClusterService.Yaml == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterService.Yaml(childComplexity), true
+
+	case "MultiClusterServiceConnection.edges":
+		if e.ComplexityRoot.MultiClusterServiceConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceConnection.Edges(childComplexity), true
+	case "MultiClusterServiceConnection.freshness":
+		if e.ComplexityRoot.MultiClusterServiceConnection.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceConnection.Freshness(childComplexity), true
+	case "MultiClusterServiceConnection.nodes":
+		if e.ComplexityRoot.MultiClusterServiceConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceConnection.Nodes(childComplexity), true
+	case "MultiClusterServiceConnection.pageInfo":
+		if e.ComplexityRoot.MultiClusterServiceConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceConnection.PageInfo(childComplexity), true
+	case "MultiClusterServiceConnection.totalCount":
+		if e.ComplexityRoot.MultiClusterServiceConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceConnection.TotalCount(childComplexity), true
+
+	case "MultiClusterServiceEdge.cursor":
+		if e.ComplexityRoot.MultiClusterServiceEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceEdge.Cursor(childComplexity), true
+	case "MultiClusterServiceEdge.node":
+		if e.ComplexityRoot.MultiClusterServiceEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceEdge.Node(childComplexity), true
+
+	case "MultiClusterServiceSpec.consumerClusters":
+		if e.ComplexityRoot.MultiClusterServiceSpec.ConsumerClusters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceSpec.ConsumerClusters(childComplexity), true
+	case "MultiClusterServiceSpec.ports":
+		if e.ComplexityRoot.MultiClusterServiceSpec.Ports == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceSpec.Ports(childComplexity), true
+	case "MultiClusterServiceSpec.providerClusters":
+		if e.ComplexityRoot.MultiClusterServiceSpec.ProviderClusters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceSpec.ProviderClusters(childComplexity), true
+	case "MultiClusterServiceSpec.range":
+		if e.ComplexityRoot.MultiClusterServiceSpec.Range == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceSpec.Range(childComplexity), true
+	case "MultiClusterServiceSpec.serviceConsumptionClusters":
+		if e.ComplexityRoot.MultiClusterServiceSpec.ServiceConsumptionClusters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceSpec.ServiceConsumptionClusters(childComplexity), true
+	case "MultiClusterServiceSpec.serviceProvisionClusters":
+		if e.ComplexityRoot.MultiClusterServiceSpec.ServiceProvisionClusters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceSpec.ServiceProvisionClusters(childComplexity), true
+	case "MultiClusterServiceSpec.types":
+		if e.ComplexityRoot.MultiClusterServiceSpec.Types == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MultiClusterServiceSpec.Types(childComplexity), true
 
 	case "Mutation.applyManifests":
 		if e.ComplexityRoot.Mutation.ApplyManifests == nil {
@@ -6107,6 +7666,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.NodeResources.Pods(childComplexity), true
+
+	case "ObjectMetricSource.describedObject":
+		if e.ComplexityRoot.ObjectMetricSource.DescribedObject == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObjectMetricSource.DescribedObject(childComplexity), true
+	case "ObjectMetricSource.metric":
+		if e.ComplexityRoot.ObjectMetricSource.Metric == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObjectMetricSource.Metric(childComplexity), true
+	case "ObjectMetricSource.target":
+		if e.ComplexityRoot.ObjectMetricSource.Target == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObjectMetricSource.Target(childComplexity), true
 
 	case "OperationCluster.applied":
 		if e.ComplexityRoot.OperationCluster.Applied == nil {
@@ -7065,6 +8643,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PodLogs.Omitted(childComplexity), true
 
+	case "PodsMetricSource.metric":
+		if e.ComplexityRoot.PodsMetricSource.Metric == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodsMetricSource.Metric(childComplexity), true
+	case "PodsMetricSource.target":
+		if e.ComplexityRoot.PodsMetricSource.Target == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodsMetricSource.Target(childComplexity), true
+
 	case "PolicyChange.changedFields":
 		if e.ComplexityRoot.PolicyChange.ChangedFields == nil {
 			break
@@ -7670,6 +9261,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Query.__resolve_entities(childComplexity, args["representations"].([]any)), true
 
+	case "QuotaUse.hard":
+		if e.ComplexityRoot.QuotaUse.Hard == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuotaUse.Hard(childComplexity), true
+	case "QuotaUse.name":
+		if e.ComplexityRoot.QuotaUse.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuotaUse.Name(childComplexity), true
+	case "QuotaUse.used":
+		if e.ComplexityRoot.QuotaUse.Used == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuotaUse.Used(childComplexity), true
+
 	case "ReadyCount.ready":
 		if e.ComplexityRoot.ReadyCount.Ready == nil {
 			break
@@ -7682,6 +9292,68 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ReadyCount.Total(childComplexity), true
+
+	case "RebalanceTarget.apiVersion":
+		if e.ComplexityRoot.RebalanceTarget.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RebalanceTarget.APIVersion(childComplexity), true
+	case "RebalanceTarget.kind":
+		if e.ComplexityRoot.RebalanceTarget.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RebalanceTarget.Kind(childComplexity), true
+	case "RebalanceTarget.name":
+		if e.ComplexityRoot.RebalanceTarget.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RebalanceTarget.Name(childComplexity), true
+	case "RebalanceTarget.namespace":
+		if e.ComplexityRoot.RebalanceTarget.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RebalanceTarget.Namespace(childComplexity), true
+
+	case "RebalancedWorkload.apiVersion":
+		if e.ComplexityRoot.RebalancedWorkload.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RebalancedWorkload.APIVersion(childComplexity), true
+	case "RebalancedWorkload.kind":
+		if e.ComplexityRoot.RebalancedWorkload.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RebalancedWorkload.Kind(childComplexity), true
+	case "RebalancedWorkload.name":
+		if e.ComplexityRoot.RebalancedWorkload.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RebalancedWorkload.Name(childComplexity), true
+	case "RebalancedWorkload.namespace":
+		if e.ComplexityRoot.RebalancedWorkload.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RebalancedWorkload.Namespace(childComplexity), true
+	case "RebalancedWorkload.reason":
+		if e.ComplexityRoot.RebalancedWorkload.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RebalancedWorkload.Reason(childComplexity), true
+	case "RebalancedWorkload.result":
+		if e.ComplexityRoot.RebalancedWorkload.Result == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RebalancedWorkload.Result(childComplexity), true
 
 	case "RegisterInstancePayload.consistencyToken":
 		if e.ComplexityRoot.RegisterInstancePayload.ConsistencyToken == nil {
@@ -8039,6 +9711,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ResourceEdge.Node(childComplexity), true
 
+	case "ResourceMetricSource.name":
+		if e.ComplexityRoot.ResourceMetricSource.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceMetricSource.Name(childComplexity), true
+	case "ResourceMetricSource.target":
+		if e.ComplexityRoot.ResourceMetricSource.Target == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceMetricSource.Target(childComplexity), true
+
 	case "ResourcePlacement.applied":
 		if e.ComplexityRoot.ResourcePlacement.Applied == nil {
 			break
@@ -8093,6 +9778,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ResourcePlacement.Status(childComplexity), true
+
+	case "ResourceQuantity.name":
+		if e.ComplexityRoot.ResourceQuantity.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceQuantity.Name(childComplexity), true
+	case "ResourceQuantity.quantity":
+		if e.ComplexityRoot.ResourceQuantity.Quantity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceQuantity.Quantity(childComplexity), true
 
 	case "ResourceSelector.apiVersion":
 		if e.ComplexityRoot.ResourceSelector.APIVersion == nil {
@@ -8189,6 +9887,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RuleWithCluster.TargetCluster(childComplexity), true
 
+	case "ScaleTarget.apiVersion":
+		if e.ComplexityRoot.ScaleTarget.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScaleTarget.APIVersion(childComplexity), true
+	case "ScaleTarget.kind":
+		if e.ComplexityRoot.ScaleTarget.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScaleTarget.Kind(childComplexity), true
+	case "ScaleTarget.name":
+		if e.ComplexityRoot.ScaleTarget.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScaleTarget.Name(childComplexity), true
+
 	case "ScaleWorkloadPayload.consistencyToken":
 		if e.ComplexityRoot.ScaleWorkloadPayload.ConsistencyToken == nil {
 			break
@@ -8202,6 +9919,63 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ScaleWorkloadPayload.Workload(childComplexity), true
 
+	case "ScalingBehavior.scaleDown":
+		if e.ComplexityRoot.ScalingBehavior.ScaleDown == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScalingBehavior.ScaleDown(childComplexity), true
+	case "ScalingBehavior.scaleUp":
+		if e.ComplexityRoot.ScalingBehavior.ScaleUp == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScalingBehavior.ScaleUp(childComplexity), true
+
+	case "ScalingPolicy.periodSeconds":
+		if e.ComplexityRoot.ScalingPolicy.PeriodSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScalingPolicy.PeriodSeconds(childComplexity), true
+	case "ScalingPolicy.type":
+		if e.ComplexityRoot.ScalingPolicy.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScalingPolicy.Type(childComplexity), true
+	case "ScalingPolicy.value":
+		if e.ComplexityRoot.ScalingPolicy.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScalingPolicy.Value(childComplexity), true
+
+	case "ScalingRules.policies":
+		if e.ComplexityRoot.ScalingRules.Policies == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScalingRules.Policies(childComplexity), true
+	case "ScalingRules.selectPolicy":
+		if e.ComplexityRoot.ScalingRules.SelectPolicy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScalingRules.SelectPolicy(childComplexity), true
+	case "ScalingRules.stabilizationWindowSeconds":
+		if e.ComplexityRoot.ScalingRules.StabilizationWindowSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScalingRules.StabilizationWindowSeconds(childComplexity), true
+	case "ScalingRules.tolerance":
+		if e.ComplexityRoot.ScalingRules.Tolerance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScalingRules.Tolerance(childComplexity), true
+
 	case "SchedulePriority.priorityClassName":
 		if e.ComplexityRoot.SchedulePriority.PriorityClassName == nil {
 			break
@@ -8214,6 +9988,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SchedulePriority.PriorityClassSource(childComplexity), true
+
+	case "ServiceCluster.name":
+		if e.ComplexityRoot.ServiceCluster.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ServiceCluster.Name(childComplexity), true
 
 	case "SetImagePayload.consistencyToken":
 		if e.ComplexityRoot.SetImagePayload.ConsistencyToken == nil {
@@ -8459,6 +10240,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.StatefulSet.Yaml(childComplexity), true
 
+	case "StaticClusterAssignment.clusterName":
+		if e.ComplexityRoot.StaticClusterAssignment.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StaticClusterAssignment.ClusterName(childComplexity), true
+	case "StaticClusterAssignment.hard":
+		if e.ComplexityRoot.StaticClusterAssignment.Hard == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StaticClusterAssignment.Hard(childComplexity), true
+
 	case "StaticClusterWeight.targetCluster":
 		if e.ComplexityRoot.StaticClusterWeight.TargetCluster == nil {
 			break
@@ -8494,6 +10288,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.InstanceChanged(childComplexity, args["filter"].(*instance.Filter), args["after"].(*string)), true
+	case "Subscription.karmadaResourceChanged":
+		if e.ComplexityRoot.Subscription.KarmadaResourceChanged == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_karmadaResourceChanged_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.KarmadaResourceChanged(childComplexity, args["filter"].(*karmadaresource.ChangeFilter), args["after"].(*string)), true
 	case "Subscription.memberClusterChanged":
 		if e.ComplexityRoot.Subscription.MemberClusterChanged == nil {
 			break
@@ -8560,6 +10365,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.WorkloadChanged(childComplexity, args["filter"].(*workload.Filter), args["after"].(*string)), true
+
+	case "SuccessfulExecution.appliedMaxReplicas":
+		if e.ComplexityRoot.SuccessfulExecution.AppliedMaxReplicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuccessfulExecution.AppliedMaxReplicas(childComplexity), true
+	case "SuccessfulExecution.appliedMinReplicas":
+		if e.ComplexityRoot.SuccessfulExecution.AppliedMinReplicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuccessfulExecution.AppliedMinReplicas(childComplexity), true
+	case "SuccessfulExecution.appliedReplicas":
+		if e.ComplexityRoot.SuccessfulExecution.AppliedReplicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuccessfulExecution.AppliedReplicas(childComplexity), true
+	case "SuccessfulExecution.executionTime":
+		if e.ComplexityRoot.SuccessfulExecution.ExecutionTime == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuccessfulExecution.ExecutionTime(childComplexity), true
+	case "SuccessfulExecution.scheduleTime":
+		if e.ComplexityRoot.SuccessfulExecution.ScheduleTime == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SuccessfulExecution.ScheduleTime(childComplexity), true
 
 	case "SuspendClusters.clusterNames":
 		if e.ComplexityRoot.SuspendClusters.ClusterNames == nil {
@@ -9015,6 +10851,160 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.WorkloadFacet.Values(childComplexity), true
 
+	case "WorkloadRebalancer.annotations":
+		if e.ComplexityRoot.WorkloadRebalancer.Annotations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.Annotations(childComplexity), true
+	case "WorkloadRebalancer.createdAt":
+		if e.ComplexityRoot.WorkloadRebalancer.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.CreatedAt(childComplexity), true
+	case "WorkloadRebalancer.deleting":
+		if e.ComplexityRoot.WorkloadRebalancer.Deleting == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.Deleting(childComplexity), true
+	case "WorkloadRebalancer.finishTime":
+		if e.ComplexityRoot.WorkloadRebalancer.FinishTime == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.FinishTime(childComplexity), true
+	case "WorkloadRebalancer.freshness":
+		if e.ComplexityRoot.WorkloadRebalancer.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.Freshness(childComplexity), true
+	case "WorkloadRebalancer.id":
+		if e.ComplexityRoot.WorkloadRebalancer.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.ID(childComplexity), true
+	case "WorkloadRebalancer.instance":
+		if e.ComplexityRoot.WorkloadRebalancer.Instance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.Instance(childComplexity), true
+	case "WorkloadRebalancer.labels":
+		if e.ComplexityRoot.WorkloadRebalancer.Labels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.Labels(childComplexity), true
+	case "WorkloadRebalancer.manifest":
+		if e.ComplexityRoot.WorkloadRebalancer.Manifest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.Manifest(childComplexity), true
+	case "WorkloadRebalancer.name":
+		if e.ComplexityRoot.WorkloadRebalancer.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.Name(childComplexity), true
+	case "WorkloadRebalancer.namespace":
+		if e.ComplexityRoot.WorkloadRebalancer.NamespaceOrNil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.NamespaceOrNil(childComplexity), true
+	case "WorkloadRebalancer.observedWorkloads":
+		if e.ComplexityRoot.WorkloadRebalancer.ObservedWorkloads == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.ObservedWorkloads(childComplexity), true
+	case "WorkloadRebalancer.resourceVersion":
+		if e.ComplexityRoot.WorkloadRebalancer.ResourceVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.ResourceVersion(childComplexity), true
+	case "WorkloadRebalancer.spec":
+		if e.ComplexityRoot.WorkloadRebalancer.Spec == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.Spec(childComplexity), true
+	case "WorkloadRebalancer.viewerCan":
+		if e.ComplexityRoot.WorkloadRebalancer.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.ViewerCan(childComplexity), true
+	case "WorkloadRebalancer.yaml":
+		if e.ComplexityRoot.WorkloadRebalancer.Yaml == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancer.Yaml(childComplexity), true
+
+	case "WorkloadRebalancerConnection.edges":
+		if e.ComplexityRoot.WorkloadRebalancerConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancerConnection.Edges(childComplexity), true
+	case "WorkloadRebalancerConnection.freshness":
+		if e.ComplexityRoot.WorkloadRebalancerConnection.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancerConnection.Freshness(childComplexity), true
+	case "WorkloadRebalancerConnection.nodes":
+		if e.ComplexityRoot.WorkloadRebalancerConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancerConnection.Nodes(childComplexity), true
+	case "WorkloadRebalancerConnection.pageInfo":
+		if e.ComplexityRoot.WorkloadRebalancerConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancerConnection.PageInfo(childComplexity), true
+	case "WorkloadRebalancerConnection.totalCount":
+		if e.ComplexityRoot.WorkloadRebalancerConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancerConnection.TotalCount(childComplexity), true
+
+	case "WorkloadRebalancerEdge.cursor":
+		if e.ComplexityRoot.WorkloadRebalancerEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancerEdge.Cursor(childComplexity), true
+	case "WorkloadRebalancerEdge.node":
+		if e.ComplexityRoot.WorkloadRebalancerEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancerEdge.Node(childComplexity), true
+
+	case "WorkloadRebalancerSpec.ttlSecondsAfterFinished":
+		if e.ComplexityRoot.WorkloadRebalancerSpec.TTLSecondsAfterFinished == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancerSpec.TTLSecondsAfterFinished(childComplexity), true
+	case "WorkloadRebalancerSpec.workloads":
+		if e.ComplexityRoot.WorkloadRebalancerSpec.Workloads == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRebalancerSpec.Workloads(childComplexity), true
+
 	case "WorkloadTemplate.containers":
 		if e.ComplexityRoot.WorkloadTemplate.Containers == nil {
 			break
@@ -9194,6 +11184,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputInstanceOrder,
 		ec.unmarshalInputJSONPatchOperationInput,
 		ec.unmarshalInputJoinClusterInput,
+		ec.unmarshalInputKarmadaResourceChangeFilter,
+		ec.unmarshalInputKarmadaResourceFilter,
+		ec.unmarshalInputKarmadaResourceOrder,
 		ec.unmarshalInputLabelAnnotationOverriderInput,
 		ec.unmarshalInputLabelInput,
 		ec.unmarshalInputLabelSelectorInput,
@@ -11178,6 +13171,889 @@ input InstanceFeatureGateInput {
   name: String!
   "Whether it is on."
   enabled: Boolean!
+}
+`, BuiltIn: false},
+	{Name: "../schema/karmadaresource.graphqls", Input: `extend type Instance {
+  "One FederatedHPA; null when there is none of that name."
+  federatedHPA(
+    "Its namespace."
+    namespace: String!
+    "Its name."
+    name: String!
+  ): FederatedHPA
+
+  """
+  The FederatedHPAs of the instance. Where its Karmada does not serve them, the list is empty, with an error
+  beside it, and ` + "`" + `freshness` + "`" + ` says so.
+  """
+  federatedHPAs(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: KarmadaResourceFilter
+    "By namespace, then name, ascending, unless told."
+    orderBy: KarmadaResourceOrder
+  ): FederatedHPAConnection!
+
+  "One CronFederatedHPA; null when there is none of that name."
+  cronFederatedHPA(
+    "Its namespace."
+    namespace: String!
+    "Its name."
+    name: String!
+  ): CronFederatedHPA
+
+  """
+  The CronFederatedHPAs of the instance. Where its Karmada does not serve them, the list is empty, with an error
+  beside it, and ` + "`" + `freshness` + "`" + ` says so.
+  """
+  cronFederatedHPAs(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: KarmadaResourceFilter
+    "By namespace, then name, ascending, unless told."
+    orderBy: KarmadaResourceOrder
+  ): CronFederatedHPAConnection!
+
+  "One MultiClusterService; null when there is none of that name."
+  multiClusterService(
+    "Its namespace."
+    namespace: String!
+    "Its name."
+    name: String!
+  ): MultiClusterService
+
+  """
+  The MultiClusterServices of the instance. Where its Karmada does not serve them, the list is empty, with an error
+  beside it, and ` + "`" + `freshness` + "`" + ` says so.
+  """
+  multiClusterServices(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: KarmadaResourceFilter
+    "By namespace, then name, ascending, unless told."
+    orderBy: KarmadaResourceOrder
+  ): MultiClusterServiceConnection!
+
+  "One FederatedResourceQuota; null when there is none of that name."
+  federatedResourceQuota(
+    "Its namespace."
+    namespace: String!
+    "Its name."
+    name: String!
+  ): FederatedResourceQuota
+
+  """
+  The FederatedResourceQuotas of the instance. Where its Karmada does not serve them, the list is empty, with an error
+  beside it, and ` + "`" + `freshness` + "`" + ` says so.
+  """
+  federatedResourceQuotas(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: KarmadaResourceFilter
+    "By namespace, then name, ascending, unless told."
+    orderBy: KarmadaResourceOrder
+  ): FederatedResourceQuotaConnection!
+
+  "One WorkloadRebalancer; null when there is none of that name."
+  workloadRebalancer(
+    "Its name."
+    name: String!
+  ): WorkloadRebalancer
+
+  """
+  The WorkloadRebalancers of the instance. Where its Karmada does not serve them, the list is empty, with an error
+  beside it, and ` + "`" + `freshness` + "`" + ` says so.
+  """
+  workloadRebalancers(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: KarmadaResourceFilter
+    "By name, ascending, unless told."
+    orderBy: KarmadaResourceOrder
+  ): WorkloadRebalancerConnection!
+}
+
+"Which objects of Karmada's own API to list. Fields are combined with AND, the values of one field with OR."
+input KarmadaResourceFilter {
+  "Exact names."
+  name: [String!]
+  "Part of the name."
+  nameContains: String
+  "Only in these namespaces. Objects without namespace are in none of them."
+  namespaces: [String!]
+  "Kubernetes label selector, for example ` + "`" + `tier=web,!canary` + "`" + `."
+  labelSelector: String
+}
+
+"What objects of Karmada's own API can be ordered by."
+enum KarmadaResourceOrderField {
+  "By name, then namespace."
+  NAME
+  "By namespace, then name."
+  NAMESPACE
+  "By time of creation."
+  CREATED_AT
+}
+
+"The order of a list of objects of Karmada's own API."
+input KarmadaResourceOrder {
+  "What to order by."
+  field: KarmadaResourceOrderField!
+  "Which way; ascending unless told."
+  direction: OrderDirection! = ASC
+}
+
+"An object of Karmada's own API that is no policy: it scales workloads, exposes or limits them, or has them scheduled anew."
+interface KarmadaResource implements Node @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.Any") {
+  "Global ID, for ` + "`" + `node(id)` + "`" + `."
+  id: ID!
+  "The instance it belongs to."
+  instance: Instance!
+  "Its namespace; null for a WorkloadRebalancer."
+  namespace: String
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [Label!]!
+  "Its annotations."
+  annotations: [Annotation!]!
+  "It is being deleted."
+  deleting: Boolean!
+  "When it was created."
+  createdAt: Time!
+  "Version of the object, for optimistic concurrency."
+  resourceVersion: String!
+  "What the caller may do with it."
+  viewerCan: ViewerCan!
+  "The whole object as JSON."
+  manifest: JSON! @tag(name: "raw")
+  "The whole object as YAML."
+  yaml: String! @tag(name: "raw")
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"Scales a workload over all its clusters by what is measured in them."
+type FederatedHPA implements Node & KarmadaResource @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.FederatedHPA") {
+  "Global ID, for ` + "`" + `node(id)` + "`" + `."
+  id: ID!
+  "The instance it belongs to."
+  instance: Instance!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [Label!]!
+  "Its annotations."
+  annotations: [Annotation!]!
+  "What it scales, by what and within which limits."
+  spec: FederatedHPASpec!
+  "The workload it scales; null when there is none of that name, or it is of another kind than the API has workloads of."
+  workload: Workload
+  "How many replicas there were when it last looked."
+  currentReplicas: Int!
+  "How many replicas it last wanted."
+  desiredReplicas: Int!
+  "What it measures, with the value that it wants and the one that it last saw, in the order of the spec."
+  metrics: [FederatedHPAMetric!]!
+  "When it last changed the number of replicas; null when it never did."
+  lastScaleTime: Time
+  "Whether it is able to scale, does so and is at a limit, as Karmada reports it."
+  conditions: [Condition!]!
+  "It is being deleted."
+  deleting: Boolean!
+  "When it was created."
+  createdAt: Time!
+  "Version of the object, for optimistic concurrency."
+  resourceVersion: String!
+  "What the caller may do with it."
+  viewerCan: ViewerCan!
+  "The whole object as JSON."
+  manifest: JSON! @tag(name: "raw")
+  "The whole object as YAML."
+  yaml: String! @tag(name: "raw")
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"Scales a workload, or changes the limits of a FederatedHPA, at set times."
+type CronFederatedHPA implements Node & KarmadaResource @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.CronFederatedHPA") {
+  "Global ID, for ` + "`" + `node(id)` + "`" + `."
+  id: ID!
+  "The instance it belongs to."
+  instance: Instance!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [Label!]!
+  "Its annotations."
+  annotations: [Annotation!]!
+  "What it scales and when."
+  spec: CronFederatedHPASpec!
+  "The workload it scales; null when there is none of that name, or it is of another kind, such as FederatedHPA."
+  workload: Workload
+  "What each of its rules did and when it is next due, as Karmada reports it."
+  executionHistories: [CronFederatedHPAExecutionHistory!]!
+  "It is being deleted."
+  deleting: Boolean!
+  "When it was created."
+  createdAt: Time!
+  "Version of the object, for optimistic concurrency."
+  resourceVersion: String!
+  "What the caller may do with it."
+  viewerCan: ViewerCan!
+  "The whole object as JSON."
+  manifest: JSON! @tag(name: "raw")
+  "The whole object as YAML."
+  yaml: String! @tag(name: "raw")
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"Exposes a Service to other member clusters than those that have its pods, or to the outside."
+type MultiClusterService implements Node & KarmadaResource @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.MultiClusterService") {
+  "Global ID, for ` + "`" + `node(id)` + "`" + `."
+  id: ID!
+  "The instance it belongs to."
+  instance: Instance!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [Label!]!
+  "Its annotations."
+  annotations: [Annotation!]!
+  "What it exposes, and where."
+  spec: MultiClusterServiceSpec!
+  "The Service that it exposes, of the same name; null when there is none."
+  service: Resource
+  "Where load balancers receive its traffic."
+  loadBalancerIngress: [LoadBalancerIngress!]!
+  "Whether it was applied, as Karmada reports it."
+  conditions: [Condition!]!
+  "It is being deleted."
+  deleting: Boolean!
+  "When it was created."
+  createdAt: Time!
+  "Version of the object, for optimistic concurrency."
+  resourceVersion: String!
+  "What the caller may do with it."
+  viewerCan: ViewerCan!
+  "The whole object as JSON."
+  manifest: JSON! @tag(name: "raw")
+  "The whole object as YAML."
+  yaml: String! @tag(name: "raw")
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"Limits what a namespace may use in all member clusters together."
+type FederatedResourceQuota implements Node & KarmadaResource @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.FederatedResourceQuota") {
+  "Global ID, for ` + "`" + `node(id)` + "`" + `."
+  id: ID!
+  "The instance it belongs to."
+  instance: Instance!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [Label!]!
+  "Its annotations."
+  annotations: [Annotation!]!
+  "The limits."
+  spec: FederatedResourceQuotaSpec!
+  "The limit and the use of each resource in all clusters together, as Karmada reports them, by name."
+  overall: [QuotaUse!]!
+  "The limits and the use in each cluster that has an assignment of its own, as Karmada reports them."
+  clusters: [ClusterQuota!]!
+  "It is being deleted."
+  deleting: Boolean!
+  "When it was created."
+  createdAt: Time!
+  "Version of the object, for optimistic concurrency."
+  resourceVersion: String!
+  "What the caller may do with it."
+  viewerCan: ViewerCan!
+  "The whole object as JSON."
+  manifest: JSON! @tag(name: "raw")
+  "The whole object as YAML."
+  yaml: String! @tag(name: "raw")
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"Has workloads scheduled anew, once."
+type WorkloadRebalancer implements Node & KarmadaResource @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.WorkloadRebalancer") {
+  "Global ID, for ` + "`" + `node(id)` + "`" + `."
+  id: ID!
+  "The instance it belongs to."
+  instance: Instance!
+  "Always null: a WorkloadRebalancer has no namespace."
+  namespace: String
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [Label!]!
+  "Its annotations."
+  annotations: [Annotation!]!
+  "Which workloads it has scheduled anew."
+  spec: WorkloadRebalancerSpec!
+  "What came of each workload, as Karmada reports it."
+  observedWorkloads: [RebalancedWorkload!]!
+  "When all of its workloads were done; null until then."
+  finishTime: Time
+  "It is being deleted."
+  deleting: Boolean!
+  "When it was created."
+  createdAt: Time!
+  "Version of the object, for optimistic concurrency."
+  resourceVersion: String!
+  "What the caller may do with it."
+  viewerCan: ViewerCan!
+  "The whole object as JSON."
+  manifest: JSON! @tag(name: "raw")
+  "The whole object as YAML."
+  yaml: String! @tag(name: "raw")
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"A page of FederatedHPAs."
+type FederatedHPAConnection {
+  "The objects of this page with their cursors."
+  edges: [FederatedHPAEdge!]!
+  "The objects of this page."
+  nodes: [FederatedHPA!]!
+  "Where this page stands."
+  pageInfo: PageInfo!
+  "How many match, on all pages."
+  totalCount: Int
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"A FederatedHPA in a list."
+type FederatedHPAEdge {
+  "The object."
+  node: FederatedHPA!
+  "Its place in the list."
+  cursor: String!
+}
+
+"A page of CronFederatedHPAs."
+type CronFederatedHPAConnection {
+  "The objects of this page with their cursors."
+  edges: [CronFederatedHPAEdge!]!
+  "The objects of this page."
+  nodes: [CronFederatedHPA!]!
+  "Where this page stands."
+  pageInfo: PageInfo!
+  "How many match, on all pages."
+  totalCount: Int
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"A CronFederatedHPA in a list."
+type CronFederatedHPAEdge {
+  "The object."
+  node: CronFederatedHPA!
+  "Its place in the list."
+  cursor: String!
+}
+
+"A page of MultiClusterServices."
+type MultiClusterServiceConnection {
+  "The objects of this page with their cursors."
+  edges: [MultiClusterServiceEdge!]!
+  "The objects of this page."
+  nodes: [MultiClusterService!]!
+  "Where this page stands."
+  pageInfo: PageInfo!
+  "How many match, on all pages."
+  totalCount: Int
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"A MultiClusterService in a list."
+type MultiClusterServiceEdge {
+  "The object."
+  node: MultiClusterService!
+  "Its place in the list."
+  cursor: String!
+}
+
+"A page of FederatedResourceQuotas."
+type FederatedResourceQuotaConnection {
+  "The objects of this page with their cursors."
+  edges: [FederatedResourceQuotaEdge!]!
+  "The objects of this page."
+  nodes: [FederatedResourceQuota!]!
+  "Where this page stands."
+  pageInfo: PageInfo!
+  "How many match, on all pages."
+  totalCount: Int
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"A FederatedResourceQuota in a list."
+type FederatedResourceQuotaEdge {
+  "The object."
+  node: FederatedResourceQuota!
+  "Its place in the list."
+  cursor: String!
+}
+
+"A page of WorkloadRebalancers."
+type WorkloadRebalancerConnection {
+  "The objects of this page with their cursors."
+  edges: [WorkloadRebalancerEdge!]!
+  "The objects of this page."
+  nodes: [WorkloadRebalancer!]!
+  "Where this page stands."
+  pageInfo: PageInfo!
+  "How many match, on all pages."
+  totalCount: Int
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"A WorkloadRebalancer in a list."
+type WorkloadRebalancerEdge {
+  "The object."
+  node: WorkloadRebalancer!
+  "Its place in the list."
+  cursor: String!
+}
+
+"A metric of a FederatedHPA with the value that it wants and the one that it last saw."
+type FederatedHPAMetric @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.Metric") {
+  "Where it is measured."
+  type: MetricSourceType!
+  "The name of the resource, or of the metric."
+  name: String!
+  "The container whose resource it is; null for other metrics."
+  container: String
+  "The value it wants."
+  target: MetricTarget!
+  "The value it last saw; null while there is none."
+  current: MetricValue
+}
+
+"A measured value. What the metric does not have is null."
+type MetricValue @goModel(model: "k8s.io/api/autoscaling/v2.MetricValueStatus") {
+  "The value."
+  value: String
+  "The value divided by the number of pods."
+  averageValue: String
+  "The average over the pods in percent of what they request."
+  averageUtilization: Int
+}
+
+"What a rule of a CronFederatedHPA did."
+type CronFederatedHPAExecutionHistory @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.ExecutionHistory") {
+  "The name of the rule."
+  ruleName: String!
+  "When it is next due; null when it is suspended."
+  nextExecutionTime: Time
+  "When it last scaled, or tried to; null when it never did."
+  lastExecutionTime: Time
+  "The latest times that it scaled, the latest first."
+  successfulExecutions: [SuccessfulExecution!]!
+  "The latest times that it failed, the latest first."
+  failedExecutions: [FailedExecution!]!
+}
+
+"A time that a rule of a CronFederatedHPA scaled."
+type SuccessfulExecution @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.SuccessfulExecution") {
+  "When it was due."
+  scheduleTime: Time
+  "When it ran."
+  executionTime: Time
+  "The replicas that it set; null when it set none."
+  appliedReplicas: Int
+  "The lower limit that it set on a FederatedHPA; null when it set none."
+  appliedMinReplicas: Int
+  "The upper limit that it set on a FederatedHPA; null when it set none."
+  appliedMaxReplicas: Int
+}
+
+"A time that a rule of a CronFederatedHPA failed."
+type FailedExecution @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.FailedExecution") {
+  "When it was due."
+  scheduleTime: Time
+  "When it ran."
+  executionTime: Time
+  "Why it failed."
+  message: String!
+}
+
+"Where a load balancer receives traffic."
+type LoadBalancerIngress @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.LoadBalancerIngress") {
+  "The address; null when there is a host name only."
+  ip: String
+  "The host name; null when there is an address only."
+  hostname: String
+}
+
+"The limit and the use of one resource."
+type QuotaUse @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.QuotaUse") {
+  "The resource, for example ` + "`" + `requests.cpu` + "`" + `."
+  name: String!
+  "The limit as a quantity of Kubernetes, for example ` + "`" + `500m` + "`" + `; null when there is none."
+  hard: String
+  "The use as a quantity of Kubernetes; null when Karmada has not counted it."
+  used: String
+}
+
+"The limits and the use of a member cluster."
+type ClusterQuota @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.ClusterQuota") {
+  "The cluster's name in the instance."
+  clusterName: String!
+  "The resources, by name."
+  uses: [QuotaUse!]!
+}
+
+"What came of a workload of a WorkloadRebalancer."
+type RebalancedWorkload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.RebalancedWorkload") {
+  "Group and version of its kind, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String!
+  "Its kind."
+  kind: String!
+  "Its namespace; null for an object without one."
+  namespace: String
+  "Its name."
+  name: String!
+  "Whether it was scheduled anew; null while it was not tried."
+  result: RebalanceResult
+  "Why it was not, as Karmada says it, for example ` + "`" + `ReferencedBindingNotFound` + "`" + `; null when it was."
+  reason: String
+}
+
+"Whether a workload was scheduled anew."
+enum RebalanceResult @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.RebalanceResult") {
+  "It was."
+  SUCCESSFUL
+  "It was not."
+  FAILED
+}
+`, BuiltIn: false},
+	{Name: "../schema/karmadaresourcespec.graphqls", Input: `"What a FederatedHPA scales, by what and within which limits."
+type FederatedHPASpec @goModel(model: "github.com/karmada-io/karmada/pkg/apis/autoscaling/v1alpha1.FederatedHPASpec") {
+  "What it scales."
+  scaleTargetRef: ScaleTarget!
+  "The lower limit of replicas; null stands for 1."
+  minReplicas: Int
+  "The upper limit of replicas."
+  maxReplicas: Int!
+  "What it measures. The largest number of replicas that one of them asks for is taken."
+  metrics: [MetricSpec!]!
+  "How fast it scales; null for the defaults of Kubernetes."
+  behavior: ScalingBehavior
+}
+
+"An object of the same namespace that has replicas, or that a metric is about."
+type ScaleTarget @goModel(model: "k8s.io/api/autoscaling/v2.CrossVersionObjectReference") {
+  "Its kind."
+  kind: String!
+  "Its name."
+  name: String!
+  "Group and version of its kind, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String!
+}
+
+"A metric, with what it has for its type; the rest is null."
+type MetricSpec @goModel(model: "k8s.io/api/autoscaling/v2.MetricSpec") {
+  "Where it is measured."
+  type: MetricSourceType
+  "For ` + "`" + `OBJECT` + "`" + `."
+  object: ObjectMetricSource
+  "For ` + "`" + `PODS` + "`" + `."
+  pods: PodsMetricSource
+  "For ` + "`" + `RESOURCE` + "`" + `."
+  resource: ResourceMetricSource
+  "For ` + "`" + `CONTAINER_RESOURCE` + "`" + `."
+  containerResource: ContainerResourceMetricSource
+  "For ` + "`" + `EXTERNAL` + "`" + `."
+  external: ExternalMetricSource
+}
+
+"A metric of one object."
+type ObjectMetricSource @goModel(model: "k8s.io/api/autoscaling/v2.ObjectMetricSource") {
+  "The object."
+  describedObject: ScaleTarget!
+  "The value it should have."
+  target: MetricTarget!
+  "The metric."
+  metric: MetricIdentifier!
+}
+
+"A metric of the pods, as an average."
+type PodsMetricSource @goModel(model: "k8s.io/api/autoscaling/v2.PodsMetricSource") {
+  "The metric."
+  metric: MetricIdentifier!
+  "The value it should have."
+  target: MetricTarget!
+}
+
+"The use of a resource by the pods."
+type ResourceMetricSource @goModel(model: "k8s.io/api/autoscaling/v2.ResourceMetricSource") {
+  "The resource, for example ` + "`" + `cpu` + "`" + `."
+  name: String!
+  "The value it should have."
+  target: MetricTarget!
+}
+
+"The use of a resource by one container of the pods."
+type ContainerResourceMetricSource @goModel(model: "k8s.io/api/autoscaling/v2.ContainerResourceMetricSource") {
+  "The resource, for example ` + "`" + `cpu` + "`" + `."
+  name: String!
+  "The value it should have."
+  target: MetricTarget!
+  "The container."
+  container: String!
+}
+
+"A metric of something outside the clusters."
+type ExternalMetricSource @goModel(model: "k8s.io/api/autoscaling/v2.ExternalMetricSource") {
+  "The metric."
+  metric: MetricIdentifier!
+  "The value it should have."
+  target: MetricTarget!
+}
+
+"Names a metric."
+type MetricIdentifier @goModel(model: "k8s.io/api/autoscaling/v2.MetricIdentifier") {
+  "Its name."
+  name: String!
+  "Which of its series; null for all."
+  selector: LabelSelector
+}
+
+"The value that a metric should have."
+type MetricTarget @goModel(model: "k8s.io/api/autoscaling/v2.MetricTarget") {
+  "What the value is."
+  type: MetricTargetType
+  "For ` + "`" + `VALUE` + "`" + `, as a quantity of Kubernetes."
+  value: String
+  "For ` + "`" + `AVERAGE_VALUE` + "`" + `, as a quantity of Kubernetes."
+  averageValue: String
+  "For ` + "`" + `UTILIZATION` + "`" + `, in percent of what the pods request."
+  averageUtilization: Int
+}
+
+"How fast replicas are added and removed."
+type ScalingBehavior @goModel(model: "k8s.io/api/autoscaling/v2.HorizontalPodAutoscalerBehavior") {
+  "How they are added; null for the default."
+  scaleUp: ScalingRules
+  "How they are removed; null for the default."
+  scaleDown: ScalingRules
+}
+
+"How fast replicas change in one direction."
+type ScalingRules @goModel(model: "k8s.io/api/autoscaling/v2.HPAScalingRules") {
+  "How many seconds of earlier wishes are taken into account; null for the default."
+  stabilizationWindowSeconds: Int
+  "Which of the policies counts. Null stands for ` + "`" + `MAX` + "`" + `."
+  selectPolicy: ScalingPolicySelect
+  "How many may change in how long a time."
+  policies: [ScalingPolicy!]!
+  "How far a metric may be from its target before replicas change, as a quantity of Kubernetes; null for the default."
+  tolerance: String
+}
+
+"How many replicas may change in some time."
+type ScalingPolicy @goModel(model: "k8s.io/api/autoscaling/v2.HPAScalingPolicy") {
+  "What ` + "`" + `value` + "`" + ` counts."
+  type: ScalingPolicyType
+  "How much may change."
+  value: Int!
+  "In how many seconds."
+  periodSeconds: Int!
+}
+
+"What a CronFederatedHPA scales and when."
+type CronFederatedHPASpec @goModel(model: "github.com/karmada-io/karmada/pkg/apis/autoscaling/v1alpha1.CronFederatedHPASpec") {
+  "What it scales: a workload or a FederatedHPA."
+  scaleTargetRef: ScaleTarget!
+  "When and to what."
+  rules: [CronFederatedHPARule!]!
+}
+
+"A time at which a CronFederatedHPA scales."
+type CronFederatedHPARule @goModel(model: "github.com/karmada-io/karmada/pkg/apis/autoscaling/v1alpha1.CronFederatedHPARule") {
+  "Its name."
+  name: String!
+  "When, in cron's format."
+  schedule: String!
+  "The replicas of a workload; null where the target is a FederatedHPA."
+  targetReplicas: Int
+  "The lower limit of a FederatedHPA; null to leave it."
+  targetMinReplicas: Int
+  "The upper limit of a FederatedHPA; null to leave it."
+  targetMaxReplicas: Int
+  "It does nothing. Null stands for false."
+  suspend: Boolean
+  "The time zone of the schedule, for example ` + "`" + `Europe/Berlin` + "`" + `; null for Karmada's own."
+  timeZone: String
+  "How many successful executions are kept. Null stands for 3."
+  successfulHistoryLimit: Int
+  "How many failed executions are kept. Null stands for 3."
+  failedHistoryLimit: Int
+}
+
+"What a MultiClusterService exposes, and where."
+type MultiClusterServiceSpec @goModel(model: "github.com/karmada-io/karmada/pkg/apis/networking/v1alpha1.MultiClusterServiceSpec") {
+  "How it is exposed."
+  types: [ExposureType!]!
+  "Which ports; empty for all of the Service."
+  ports: [ExposurePort!]!
+  "In which clusters it is exposed."
+  range: ExposureRange!
+  "Clusters that have its pods."
+  serviceProvisionClusters: [String!]! @deprecated(reason: "Karmada replaced it by providerClusters.")
+  "Clusters that can reach it."
+  serviceConsumptionClusters: [String!]! @deprecated(reason: "Karmada replaced it by consumerClusters.")
+  "Clusters that have its pods; empty for all."
+  providerClusters: [ServiceCluster!]!
+  "Clusters that can reach it; empty for all."
+  consumerClusters: [ServiceCluster!]!
+}
+
+"A port that is exposed."
+type ExposurePort @goModel(model: "github.com/karmada-io/karmada/pkg/apis/networking/v1alpha1.ExposurePort") {
+  "Its name in the Service; empty where the Service has one port."
+  name: String!
+  "Its number."
+  port: Int!
+}
+
+"In which clusters a Service is exposed."
+type ExposureRange @goModel(model: "github.com/karmada-io/karmada/pkg/apis/networking/v1alpha1.ExposureRange") {
+  "Their names; empty for all."
+  clusterNames: [String!]!
+}
+
+"A member cluster."
+type ServiceCluster @goModel(model: "github.com/karmada-io/karmada/pkg/apis/networking/v1alpha1.ClusterSelector") {
+  "Its name in the instance."
+  name: String!
+}
+
+"The limits of a FederatedResourceQuota."
+type FederatedResourceQuotaSpec @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.FederatedResourceQuotaSpec") {
+  "The limits in all clusters together, by resource."
+  overall: [ResourceQuantity!]! @goField(forceResolver: true)
+  "Limits of single clusters."
+  staticAssignments: [StaticClusterAssignment!]!
+}
+
+"The limits in one cluster."
+type StaticClusterAssignment @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.StaticClusterAssignment") {
+  "The cluster's name in the instance."
+  clusterName: String!
+  "The limits, by resource."
+  hard: [ResourceQuantity!]! @goField(forceResolver: true)
+}
+
+"How much of a resource."
+type ResourceQuantity @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.ResourceQuantity") {
+  "The resource, for example ` + "`" + `requests.cpu` + "`" + `."
+  name: String!
+  "The quantity of Kubernetes, for example ` + "`" + `500m` + "`" + `."
+  quantity: String!
+}
+
+"Which workloads a WorkloadRebalancer has scheduled anew."
+type WorkloadRebalancerSpec @goModel(model: "github.com/karmada-io/karmada/pkg/apis/apps/v1alpha1.WorkloadRebalancerSpec") {
+  "The workloads."
+  workloads: [RebalanceTarget!]!
+  "After how many seconds it is deleted once it is done; null to keep it."
+  ttlSecondsAfterFinished: Int
+}
+
+"An object that Karmada propagates."
+type RebalanceTarget @goModel(model: "github.com/karmada-io/karmada/pkg/apis/apps/v1alpha1.ObjectReference") {
+  "Group and version of its kind, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String!
+  "Its kind."
+  kind: String!
+  "Its name."
+  name: String!
+  "Its namespace; empty for an object without one."
+  namespace: String!
+}
+
+"Where a metric is measured."
+enum MetricSourceType @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.MetricSourceType") {
+  "At one object."
+  OBJECT
+  "At the pods, as an average."
+  PODS
+  "The use of a resource by the pods."
+  RESOURCE
+  "The use of a resource by one container of the pods."
+  CONTAINER_RESOURCE
+  "Outside the clusters."
+  EXTERNAL
+}
+
+"What the value of a metric is."
+enum MetricTargetType @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.MetricTargetType") {
+  "Percent of what the pods request."
+  UTILIZATION
+  "The value."
+  VALUE
+  "The value divided by the number of pods."
+  AVERAGE_VALUE
+}
+
+"Which of several policies counts."
+enum ScalingPolicySelect @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.ScalingPolicySelect") {
+  "The one that lets most change."
+  MAX
+  "The one that lets least change."
+  MIN
+  "None: nothing changes in this direction."
+  DISABLED
+}
+
+"What a scaling policy counts."
+enum ScalingPolicyType @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.ScalingPolicyType") {
+  "Pods."
+  PODS
+  "Percent of the replicas."
+  PERCENT
+}
+
+"How a Service is exposed."
+enum ExposureType @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.ExposureType") {
+  "To other member clusters."
+  CROSS_CLUSTER
+  "To the outside, by a load balancer."
+  LOAD_BALANCER
 }
 `, BuiltIn: false},
 	{Name: "../schema/kubeconfig.graphqls", Input: `"A kubeconfig with which kubectl reaches an instance through Kairship."
@@ -14783,6 +17659,18 @@ type Subscription {
   ): PolicyChange! @guard(by: VISIBLE)
 
   """
+  FederatedHPAs, CronFederatedHPAs, MultiClusterServices, FederatedResourceQuotas and WorkloadRebalancers of all
+  instances that the caller may see. An instance whose Karmada does not serve a kind is told as ` + "`" + `INTERRUPTED` + "`" + ` for it.
+  ` + "`" + `workload` + "`" + ` and ` + "`" + `service` + "`" + ` are read with each event; that they change is none.
+  """
+  karmadaResourceChanged(
+    "Only those that match. One that stops matching is told as ` + "`" + `DELETED` + "`" + `, one that begins to as ` + "`" + `ADDED` + "`" + `."
+    filter: KarmadaResourceChangeFilter
+    "Go on after the event with this cursor, of a subscription to the same with the same filter."
+    after: String
+  ): KarmadaResourceChange! @guard(by: VISIBLE)
+
+  """
   Objects of any kind that the instances serve, collected or not. ` + "`" + `binding` + "`" + `, ` + "`" + `placements` + "`" + ` and
   ` + "`" + `overridePolicies` + "`" + ` are read with each event; that they change is none.
   """
@@ -14992,6 +17880,54 @@ type PolicyChange {
   "The instance that this is about; null where it is about all."
   instanceName: String
   "Kubernetes' name of the kind that this is about, for example ` + "`" + `Deployment` + "`" + `, which is also its type's here; null where it is about all of the subscription."
+  kind: String
+  "What is wrong, for a person, in ` + "`" + `GAP` + "`" + ` and ` + "`" + `INTERRUPTED` + "`" + `."
+  message: String
+  "Where this is in the stream, for ` + "`" + `after` + "`" + `."
+  cursor: String!
+}
+
+"A kind of Karmada's own API that is no policy."
+enum KarmadaResourceKind @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.KindName") {
+  "FederatedHPA."
+  FEDERATED_HPA
+  "CronFederatedHPA."
+  CRON_FEDERATED_HPA
+  "MultiClusterService."
+  MULTI_CLUSTER_SERVICE
+  "FederatedResourceQuota."
+  FEDERATED_RESOURCE_QUOTA
+  "WorkloadRebalancer."
+  WORKLOAD_REBALANCER
+}
+
+"Which objects of Karmada's own API to follow. Fields are combined with AND, the values of one field with OR."
+input KarmadaResourceChangeFilter @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.ChangeFilter") {
+  "Only of these instances."
+  instances: [String!]
+  "Only of these kinds."
+  kinds: [KarmadaResourceKind!]
+  "Only in these namespaces. Objects without namespace are in none of them."
+  namespaces: [String!]
+  "Exact names."
+  name: [String!]
+  "Part of the name."
+  nameContains: String
+  "Kubernetes label selector, for example ` + "`" + `tier=web,!canary` + "`" + `."
+  labelSelector: String
+}
+
+"A change of an object of Karmada's own API."
+type KarmadaResourceChange @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.Change") {
+  "What this tells."
+  type: ChangeType!
+  "The object, null in ` + "`" + `SYNCED` + "`" + `, ` + "`" + `GAP` + "`" + `, ` + "`" + `INTERRUPTED` + "`" + ` and ` + "`" + `RESTORED` + "`" + `."
+  karmadaResource: KarmadaResource @goField(name: "Object") @observed
+  "Paths of the object's fields that have other values than before, in ` + "`" + `MODIFIED` + "`" + `, for example ` + "`" + `desiredReplicas` + "`" + `; selected or not."
+  changedFields: [String!]!
+  "The instance that this is about; null where it is about all."
+  instanceName: String
+  "Kubernetes' name of the kind that this is about, for example ` + "`" + `FederatedHPA` + "`" + `, which is also its type's here; null where it is about all of the subscription."
   kind: String
   "What is wrong, for a person, in ` + "`" + `GAP` + "`" + ` and ` + "`" + `INTERRUPTED` + "`" + `."
   message: String
@@ -16416,6 +19352,16 @@ func (ec *executionContext) childFields_ClusterPropagationPolicyEdge(ctx context
 	return nil, fmt.Errorf("no field named %q was found under type ClusterPropagationPolicyEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_ClusterQuota(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterName":
+		return ec.fieldContext_ClusterQuota_clusterName(ctx, field)
+	case "uses":
+		return ec.fieldContext_ClusterQuota_uses(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClusterQuota", field.Name)
+}
+
 func (ec *executionContext) childFields_ClusterSummary(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "staleSince":
@@ -16524,6 +19470,18 @@ func (ec *executionContext) childFields_Condition(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type Condition", field.Name)
 }
 
+func (ec *executionContext) childFields_ContainerResourceMetricSource(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ContainerResourceMetricSource_name(ctx, field)
+	case "target":
+		return ec.fieldContext_ContainerResourceMetricSource_target(ctx, field)
+	case "container":
+		return ec.fieldContext_ContainerResourceMetricSource_container(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ContainerResourceMetricSource", field.Name)
+}
+
 func (ec *executionContext) childFields_ContainerTermination(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "exitCode":
@@ -16620,6 +19578,120 @@ func (ec *executionContext) childFields_CreatePropagationPolicyPayload(ctx conte
 		return ec.fieldContext_CreatePropagationPolicyPayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreatePropagationPolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CronFederatedHPA(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_CronFederatedHPA_id(ctx, field)
+	case "instance":
+		return ec.fieldContext_CronFederatedHPA_instance(ctx, field)
+	case "namespace":
+		return ec.fieldContext_CronFederatedHPA_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_CronFederatedHPA_name(ctx, field)
+	case "labels":
+		return ec.fieldContext_CronFederatedHPA_labels(ctx, field)
+	case "annotations":
+		return ec.fieldContext_CronFederatedHPA_annotations(ctx, field)
+	case "spec":
+		return ec.fieldContext_CronFederatedHPA_spec(ctx, field)
+	case "workload":
+		return ec.fieldContext_CronFederatedHPA_workload(ctx, field)
+	case "executionHistories":
+		return ec.fieldContext_CronFederatedHPA_executionHistories(ctx, field)
+	case "deleting":
+		return ec.fieldContext_CronFederatedHPA_deleting(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_CronFederatedHPA_createdAt(ctx, field)
+	case "resourceVersion":
+		return ec.fieldContext_CronFederatedHPA_resourceVersion(ctx, field)
+	case "viewerCan":
+		return ec.fieldContext_CronFederatedHPA_viewerCan(ctx, field)
+	case "manifest":
+		return ec.fieldContext_CronFederatedHPA_manifest(ctx, field)
+	case "yaml":
+		return ec.fieldContext_CronFederatedHPA_yaml(ctx, field)
+	case "freshness":
+		return ec.fieldContext_CronFederatedHPA_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CronFederatedHPA", field.Name)
+}
+
+func (ec *executionContext) childFields_CronFederatedHPAConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_CronFederatedHPAConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_CronFederatedHPAConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_CronFederatedHPAConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_CronFederatedHPAConnection_totalCount(ctx, field)
+	case "freshness":
+		return ec.fieldContext_CronFederatedHPAConnection_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CronFederatedHPAConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_CronFederatedHPAEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_CronFederatedHPAEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_CronFederatedHPAEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CronFederatedHPAEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_CronFederatedHPAExecutionHistory(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ruleName":
+		return ec.fieldContext_CronFederatedHPAExecutionHistory_ruleName(ctx, field)
+	case "nextExecutionTime":
+		return ec.fieldContext_CronFederatedHPAExecutionHistory_nextExecutionTime(ctx, field)
+	case "lastExecutionTime":
+		return ec.fieldContext_CronFederatedHPAExecutionHistory_lastExecutionTime(ctx, field)
+	case "successfulExecutions":
+		return ec.fieldContext_CronFederatedHPAExecutionHistory_successfulExecutions(ctx, field)
+	case "failedExecutions":
+		return ec.fieldContext_CronFederatedHPAExecutionHistory_failedExecutions(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CronFederatedHPAExecutionHistory", field.Name)
+}
+
+func (ec *executionContext) childFields_CronFederatedHPARule(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_CronFederatedHPARule_name(ctx, field)
+	case "schedule":
+		return ec.fieldContext_CronFederatedHPARule_schedule(ctx, field)
+	case "targetReplicas":
+		return ec.fieldContext_CronFederatedHPARule_targetReplicas(ctx, field)
+	case "targetMinReplicas":
+		return ec.fieldContext_CronFederatedHPARule_targetMinReplicas(ctx, field)
+	case "targetMaxReplicas":
+		return ec.fieldContext_CronFederatedHPARule_targetMaxReplicas(ctx, field)
+	case "suspend":
+		return ec.fieldContext_CronFederatedHPARule_suspend(ctx, field)
+	case "timeZone":
+		return ec.fieldContext_CronFederatedHPARule_timeZone(ctx, field)
+	case "successfulHistoryLimit":
+		return ec.fieldContext_CronFederatedHPARule_successfulHistoryLimit(ctx, field)
+	case "failedHistoryLimit":
+		return ec.fieldContext_CronFederatedHPARule_failedHistoryLimit(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CronFederatedHPARule", field.Name)
+}
+
+func (ec *executionContext) childFields_CronFederatedHPASpec(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "scaleTargetRef":
+		return ec.fieldContext_CronFederatedHPASpec_scaleTargetRef(ctx, field)
+	case "rules":
+		return ec.fieldContext_CronFederatedHPASpec_rules(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CronFederatedHPASpec", field.Name)
 }
 
 func (ec *executionContext) childFields_DecisionConditions(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16784,6 +19856,34 @@ func (ec *executionContext) childFields_EventEdge(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type EventEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_ExposurePort(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ExposurePort_name(ctx, field)
+	case "port":
+		return ec.fieldContext_ExposurePort_port(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExposurePort", field.Name)
+}
+
+func (ec *executionContext) childFields_ExposureRange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterNames":
+		return ec.fieldContext_ExposureRange_clusterNames(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExposureRange", field.Name)
+}
+
+func (ec *executionContext) childFields_ExternalMetricSource(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "metric":
+		return ec.fieldContext_ExternalMetricSource_metric(ctx, field)
+	case "target":
+		return ec.fieldContext_ExternalMetricSource_target(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExternalMetricSource", field.Name)
+}
+
 func (ec *executionContext) childFields_FacetValue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "value":
@@ -16794,6 +19894,18 @@ func (ec *executionContext) childFields_FacetValue(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type FacetValue", field.Name)
 }
 
+func (ec *executionContext) childFields_FailedExecution(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "scheduleTime":
+		return ec.fieldContext_FailedExecution_scheduleTime(ctx, field)
+	case "executionTime":
+		return ec.fieldContext_FailedExecution_executionTime(ctx, field)
+	case "message":
+		return ec.fieldContext_FailedExecution_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FailedExecution", field.Name)
+}
+
 func (ec *executionContext) childFields_FailoverBehavior(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "application":
@@ -16802,6 +19914,184 @@ func (ec *executionContext) childFields_FailoverBehavior(ctx context.Context, fi
 		return ec.fieldContext_FailoverBehavior_cluster(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FailoverBehavior", field.Name)
+}
+
+func (ec *executionContext) childFields_FederatedHPA(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_FederatedHPA_id(ctx, field)
+	case "instance":
+		return ec.fieldContext_FederatedHPA_instance(ctx, field)
+	case "namespace":
+		return ec.fieldContext_FederatedHPA_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_FederatedHPA_name(ctx, field)
+	case "labels":
+		return ec.fieldContext_FederatedHPA_labels(ctx, field)
+	case "annotations":
+		return ec.fieldContext_FederatedHPA_annotations(ctx, field)
+	case "spec":
+		return ec.fieldContext_FederatedHPA_spec(ctx, field)
+	case "workload":
+		return ec.fieldContext_FederatedHPA_workload(ctx, field)
+	case "currentReplicas":
+		return ec.fieldContext_FederatedHPA_currentReplicas(ctx, field)
+	case "desiredReplicas":
+		return ec.fieldContext_FederatedHPA_desiredReplicas(ctx, field)
+	case "metrics":
+		return ec.fieldContext_FederatedHPA_metrics(ctx, field)
+	case "lastScaleTime":
+		return ec.fieldContext_FederatedHPA_lastScaleTime(ctx, field)
+	case "conditions":
+		return ec.fieldContext_FederatedHPA_conditions(ctx, field)
+	case "deleting":
+		return ec.fieldContext_FederatedHPA_deleting(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_FederatedHPA_createdAt(ctx, field)
+	case "resourceVersion":
+		return ec.fieldContext_FederatedHPA_resourceVersion(ctx, field)
+	case "viewerCan":
+		return ec.fieldContext_FederatedHPA_viewerCan(ctx, field)
+	case "manifest":
+		return ec.fieldContext_FederatedHPA_manifest(ctx, field)
+	case "yaml":
+		return ec.fieldContext_FederatedHPA_yaml(ctx, field)
+	case "freshness":
+		return ec.fieldContext_FederatedHPA_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FederatedHPA", field.Name)
+}
+
+func (ec *executionContext) childFields_FederatedHPAConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_FederatedHPAConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_FederatedHPAConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_FederatedHPAConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_FederatedHPAConnection_totalCount(ctx, field)
+	case "freshness":
+		return ec.fieldContext_FederatedHPAConnection_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FederatedHPAConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_FederatedHPAEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_FederatedHPAEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_FederatedHPAEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FederatedHPAEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_FederatedHPAMetric(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_FederatedHPAMetric_type(ctx, field)
+	case "name":
+		return ec.fieldContext_FederatedHPAMetric_name(ctx, field)
+	case "container":
+		return ec.fieldContext_FederatedHPAMetric_container(ctx, field)
+	case "target":
+		return ec.fieldContext_FederatedHPAMetric_target(ctx, field)
+	case "current":
+		return ec.fieldContext_FederatedHPAMetric_current(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FederatedHPAMetric", field.Name)
+}
+
+func (ec *executionContext) childFields_FederatedHPASpec(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "scaleTargetRef":
+		return ec.fieldContext_FederatedHPASpec_scaleTargetRef(ctx, field)
+	case "minReplicas":
+		return ec.fieldContext_FederatedHPASpec_minReplicas(ctx, field)
+	case "maxReplicas":
+		return ec.fieldContext_FederatedHPASpec_maxReplicas(ctx, field)
+	case "metrics":
+		return ec.fieldContext_FederatedHPASpec_metrics(ctx, field)
+	case "behavior":
+		return ec.fieldContext_FederatedHPASpec_behavior(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FederatedHPASpec", field.Name)
+}
+
+func (ec *executionContext) childFields_FederatedResourceQuota(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_FederatedResourceQuota_id(ctx, field)
+	case "instance":
+		return ec.fieldContext_FederatedResourceQuota_instance(ctx, field)
+	case "namespace":
+		return ec.fieldContext_FederatedResourceQuota_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_FederatedResourceQuota_name(ctx, field)
+	case "labels":
+		return ec.fieldContext_FederatedResourceQuota_labels(ctx, field)
+	case "annotations":
+		return ec.fieldContext_FederatedResourceQuota_annotations(ctx, field)
+	case "spec":
+		return ec.fieldContext_FederatedResourceQuota_spec(ctx, field)
+	case "overall":
+		return ec.fieldContext_FederatedResourceQuota_overall(ctx, field)
+	case "clusters":
+		return ec.fieldContext_FederatedResourceQuota_clusters(ctx, field)
+	case "deleting":
+		return ec.fieldContext_FederatedResourceQuota_deleting(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_FederatedResourceQuota_createdAt(ctx, field)
+	case "resourceVersion":
+		return ec.fieldContext_FederatedResourceQuota_resourceVersion(ctx, field)
+	case "viewerCan":
+		return ec.fieldContext_FederatedResourceQuota_viewerCan(ctx, field)
+	case "manifest":
+		return ec.fieldContext_FederatedResourceQuota_manifest(ctx, field)
+	case "yaml":
+		return ec.fieldContext_FederatedResourceQuota_yaml(ctx, field)
+	case "freshness":
+		return ec.fieldContext_FederatedResourceQuota_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FederatedResourceQuota", field.Name)
+}
+
+func (ec *executionContext) childFields_FederatedResourceQuotaConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_FederatedResourceQuotaConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_FederatedResourceQuotaConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_FederatedResourceQuotaConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_FederatedResourceQuotaConnection_totalCount(ctx, field)
+	case "freshness":
+		return ec.fieldContext_FederatedResourceQuotaConnection_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FederatedResourceQuotaConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_FederatedResourceQuotaEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_FederatedResourceQuotaEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_FederatedResourceQuotaEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FederatedResourceQuotaEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_FederatedResourceQuotaSpec(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "overall":
+		return ec.fieldContext_FederatedResourceQuotaSpec_overall(ctx, field)
+	case "staticAssignments":
+		return ec.fieldContext_FederatedResourceQuotaSpec_staticAssignments(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FederatedResourceQuotaSpec", field.Name)
 }
 
 func (ec *executionContext) childFields_FieldOverrider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16978,6 +20268,26 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_components(ctx, field)
 	case "collect":
 		return ec.fieldContext_Instance_collect(ctx, field)
+	case "federatedHPA":
+		return ec.fieldContext_Instance_federatedHPA(ctx, field)
+	case "federatedHPAs":
+		return ec.fieldContext_Instance_federatedHPAs(ctx, field)
+	case "cronFederatedHPA":
+		return ec.fieldContext_Instance_cronFederatedHPA(ctx, field)
+	case "cronFederatedHPAs":
+		return ec.fieldContext_Instance_cronFederatedHPAs(ctx, field)
+	case "multiClusterService":
+		return ec.fieldContext_Instance_multiClusterService(ctx, field)
+	case "multiClusterServices":
+		return ec.fieldContext_Instance_multiClusterServices(ctx, field)
+	case "federatedResourceQuota":
+		return ec.fieldContext_Instance_federatedResourceQuota(ctx, field)
+	case "federatedResourceQuotas":
+		return ec.fieldContext_Instance_federatedResourceQuotas(ctx, field)
+	case "workloadRebalancer":
+		return ec.fieldContext_Instance_workloadRebalancer(ctx, field)
+	case "workloadRebalancers":
+		return ec.fieldContext_Instance_workloadRebalancers(ctx, field)
 	case "kubeconfig":
 		return ec.fieldContext_Instance_kubeconfig(ctx, field)
 	case "memberCluster":
@@ -17314,6 +20624,26 @@ func (ec *executionContext) childFields_JoinClusterPayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type JoinClusterPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_KarmadaResourceChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_KarmadaResourceChange_type(ctx, field)
+	case "karmadaResource":
+		return ec.fieldContext_KarmadaResourceChange_karmadaResource(ctx, field)
+	case "changedFields":
+		return ec.fieldContext_KarmadaResourceChange_changedFields(ctx, field)
+	case "instanceName":
+		return ec.fieldContext_KarmadaResourceChange_instanceName(ctx, field)
+	case "kind":
+		return ec.fieldContext_KarmadaResourceChange_kind(ctx, field)
+	case "message":
+		return ec.fieldContext_KarmadaResourceChange_message(ctx, field)
+	case "cursor":
+		return ec.fieldContext_KarmadaResourceChange_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type KarmadaResourceChange", field.Name)
+}
+
 func (ec *executionContext) childFields_KindCount(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "group":
@@ -17368,6 +20698,16 @@ func (ec *executionContext) childFields_LabelSelectorRequirement(ctx context.Con
 		return ec.fieldContext_LabelSelectorRequirement_values(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LabelSelectorRequirement", field.Name)
+}
+
+func (ec *executionContext) childFields_LoadBalancerIngress(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ip":
+		return ec.fieldContext_LoadBalancerIngress_ip(ctx, field)
+	case "hostname":
+		return ec.fieldContext_LoadBalancerIngress_hostname(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LoadBalancerIngress", field.Name)
 }
 
 func (ec *executionContext) childFields_ManagedBy(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -17542,6 +20882,146 @@ func (ec *executionContext) childFields_MemberObject(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type MemberObject", field.Name)
 }
 
+func (ec *executionContext) childFields_MetricIdentifier(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_MetricIdentifier_name(ctx, field)
+	case "selector":
+		return ec.fieldContext_MetricIdentifier_selector(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MetricIdentifier", field.Name)
+}
+
+func (ec *executionContext) childFields_MetricSpec(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_MetricSpec_type(ctx, field)
+	case "object":
+		return ec.fieldContext_MetricSpec_object(ctx, field)
+	case "pods":
+		return ec.fieldContext_MetricSpec_pods(ctx, field)
+	case "resource":
+		return ec.fieldContext_MetricSpec_resource(ctx, field)
+	case "containerResource":
+		return ec.fieldContext_MetricSpec_containerResource(ctx, field)
+	case "external":
+		return ec.fieldContext_MetricSpec_external(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MetricSpec", field.Name)
+}
+
+func (ec *executionContext) childFields_MetricTarget(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_MetricTarget_type(ctx, field)
+	case "value":
+		return ec.fieldContext_MetricTarget_value(ctx, field)
+	case "averageValue":
+		return ec.fieldContext_MetricTarget_averageValue(ctx, field)
+	case "averageUtilization":
+		return ec.fieldContext_MetricTarget_averageUtilization(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MetricTarget", field.Name)
+}
+
+func (ec *executionContext) childFields_MetricValue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "value":
+		return ec.fieldContext_MetricValue_value(ctx, field)
+	case "averageValue":
+		return ec.fieldContext_MetricValue_averageValue(ctx, field)
+	case "averageUtilization":
+		return ec.fieldContext_MetricValue_averageUtilization(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MetricValue", field.Name)
+}
+
+func (ec *executionContext) childFields_MultiClusterService(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_MultiClusterService_id(ctx, field)
+	case "instance":
+		return ec.fieldContext_MultiClusterService_instance(ctx, field)
+	case "namespace":
+		return ec.fieldContext_MultiClusterService_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_MultiClusterService_name(ctx, field)
+	case "labels":
+		return ec.fieldContext_MultiClusterService_labels(ctx, field)
+	case "annotations":
+		return ec.fieldContext_MultiClusterService_annotations(ctx, field)
+	case "spec":
+		return ec.fieldContext_MultiClusterService_spec(ctx, field)
+	case "service":
+		return ec.fieldContext_MultiClusterService_service(ctx, field)
+	case "loadBalancerIngress":
+		return ec.fieldContext_MultiClusterService_loadBalancerIngress(ctx, field)
+	case "conditions":
+		return ec.fieldContext_MultiClusterService_conditions(ctx, field)
+	case "deleting":
+		return ec.fieldContext_MultiClusterService_deleting(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_MultiClusterService_createdAt(ctx, field)
+	case "resourceVersion":
+		return ec.fieldContext_MultiClusterService_resourceVersion(ctx, field)
+	case "viewerCan":
+		return ec.fieldContext_MultiClusterService_viewerCan(ctx, field)
+	case "manifest":
+		return ec.fieldContext_MultiClusterService_manifest(ctx, field)
+	case "yaml":
+		return ec.fieldContext_MultiClusterService_yaml(ctx, field)
+	case "freshness":
+		return ec.fieldContext_MultiClusterService_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MultiClusterService", field.Name)
+}
+
+func (ec *executionContext) childFields_MultiClusterServiceConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_MultiClusterServiceConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_MultiClusterServiceConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_MultiClusterServiceConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_MultiClusterServiceConnection_totalCount(ctx, field)
+	case "freshness":
+		return ec.fieldContext_MultiClusterServiceConnection_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MultiClusterServiceConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_MultiClusterServiceEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_MultiClusterServiceEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_MultiClusterServiceEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MultiClusterServiceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_MultiClusterServiceSpec(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "types":
+		return ec.fieldContext_MultiClusterServiceSpec_types(ctx, field)
+	case "ports":
+		return ec.fieldContext_MultiClusterServiceSpec_ports(ctx, field)
+	case "range":
+		return ec.fieldContext_MultiClusterServiceSpec_range(ctx, field)
+	case "serviceProvisionClusters":
+		return ec.fieldContext_MultiClusterServiceSpec_serviceProvisionClusters(ctx, field)
+	case "serviceConsumptionClusters":
+		return ec.fieldContext_MultiClusterServiceSpec_serviceConsumptionClusters(ctx, field)
+	case "providerClusters":
+		return ec.fieldContext_MultiClusterServiceSpec_providerClusters(ctx, field)
+	case "consumerClusters":
+		return ec.fieldContext_MultiClusterServiceSpec_consumerClusters(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MultiClusterServiceSpec", field.Name)
+}
+
 func (ec *executionContext) childFields_MutationProblem(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "code":
@@ -17622,6 +21102,18 @@ func (ec *executionContext) childFields_NodeResources(ctx context.Context, field
 		return ec.fieldContext_NodeResources_ephemeralStorage(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type NodeResources", field.Name)
+}
+
+func (ec *executionContext) childFields_ObjectMetricSource(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "describedObject":
+		return ec.fieldContext_ObjectMetricSource_describedObject(ctx, field)
+	case "target":
+		return ec.fieldContext_ObjectMetricSource_target(ctx, field)
+	case "metric":
+		return ec.fieldContext_ObjectMetricSource_metric(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ObjectMetricSource", field.Name)
 }
 
 func (ec *executionContext) childFields_OperationCluster(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -18074,6 +21566,16 @@ func (ec *executionContext) childFields_PodLogs(ctx context.Context, field graph
 	return nil, fmt.Errorf("no field named %q was found under type PodLogs", field.Name)
 }
 
+func (ec *executionContext) childFields_PodsMetricSource(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "metric":
+		return ec.fieldContext_PodsMetricSource_metric(ctx, field)
+	case "target":
+		return ec.fieldContext_PodsMetricSource_target(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PodsMetricSource", field.Name)
+}
+
 func (ec *executionContext) childFields_PolicyChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "type":
@@ -18314,6 +21816,18 @@ func (ec *executionContext) childFields_PropagationSuspension(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type PropagationSuspension", field.Name)
 }
 
+func (ec *executionContext) childFields_QuotaUse(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_QuotaUse_name(ctx, field)
+	case "hard":
+		return ec.fieldContext_QuotaUse_hard(ctx, field)
+	case "used":
+		return ec.fieldContext_QuotaUse_used(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QuotaUse", field.Name)
+}
+
 func (ec *executionContext) childFields_ReadyCount(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "total":
@@ -18322,6 +21836,38 @@ func (ec *executionContext) childFields_ReadyCount(ctx context.Context, field gr
 		return ec.fieldContext_ReadyCount_ready(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ReadyCount", field.Name)
+}
+
+func (ec *executionContext) childFields_RebalanceTarget(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "apiVersion":
+		return ec.fieldContext_RebalanceTarget_apiVersion(ctx, field)
+	case "kind":
+		return ec.fieldContext_RebalanceTarget_kind(ctx, field)
+	case "name":
+		return ec.fieldContext_RebalanceTarget_name(ctx, field)
+	case "namespace":
+		return ec.fieldContext_RebalanceTarget_namespace(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RebalanceTarget", field.Name)
+}
+
+func (ec *executionContext) childFields_RebalancedWorkload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "apiVersion":
+		return ec.fieldContext_RebalancedWorkload_apiVersion(ctx, field)
+	case "kind":
+		return ec.fieldContext_RebalancedWorkload_kind(ctx, field)
+	case "namespace":
+		return ec.fieldContext_RebalancedWorkload_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_RebalancedWorkload_name(ctx, field)
+	case "result":
+		return ec.fieldContext_RebalancedWorkload_result(ctx, field)
+	case "reason":
+		return ec.fieldContext_RebalancedWorkload_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RebalancedWorkload", field.Name)
 }
 
 func (ec *executionContext) childFields_RegisterInstancePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -18488,6 +22034,16 @@ func (ec *executionContext) childFields_ResourceEdge(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type ResourceEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_ResourceMetricSource(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ResourceMetricSource_name(ctx, field)
+	case "target":
+		return ec.fieldContext_ResourceMetricSource_target(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResourceMetricSource", field.Name)
+}
+
 func (ec *executionContext) childFields_ResourcePlacement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "clusterName":
@@ -18510,6 +22066,16 @@ func (ec *executionContext) childFields_ResourcePlacement(ctx context.Context, f
 		return ec.fieldContext_ResourcePlacement_overrides(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ResourcePlacement", field.Name)
+}
+
+func (ec *executionContext) childFields_ResourceQuantity(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ResourceQuantity_name(ctx, field)
+	case "quantity":
+		return ec.fieldContext_ResourceQuantity_quantity(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResourceQuantity", field.Name)
 }
 
 func (ec *executionContext) childFields_ResourceSelector(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -18572,6 +22138,18 @@ func (ec *executionContext) childFields_RuleWithCluster(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type RuleWithCluster", field.Name)
 }
 
+func (ec *executionContext) childFields_ScaleTarget(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_ScaleTarget_kind(ctx, field)
+	case "name":
+		return ec.fieldContext_ScaleTarget_name(ctx, field)
+	case "apiVersion":
+		return ec.fieldContext_ScaleTarget_apiVersion(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ScaleTarget", field.Name)
+}
+
 func (ec *executionContext) childFields_ScaleWorkloadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "workload":
@@ -18582,6 +22160,42 @@ func (ec *executionContext) childFields_ScaleWorkloadPayload(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type ScaleWorkloadPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ScalingBehavior(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "scaleUp":
+		return ec.fieldContext_ScalingBehavior_scaleUp(ctx, field)
+	case "scaleDown":
+		return ec.fieldContext_ScalingBehavior_scaleDown(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ScalingBehavior", field.Name)
+}
+
+func (ec *executionContext) childFields_ScalingPolicy(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_ScalingPolicy_type(ctx, field)
+	case "value":
+		return ec.fieldContext_ScalingPolicy_value(ctx, field)
+	case "periodSeconds":
+		return ec.fieldContext_ScalingPolicy_periodSeconds(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ScalingPolicy", field.Name)
+}
+
+func (ec *executionContext) childFields_ScalingRules(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "stabilizationWindowSeconds":
+		return ec.fieldContext_ScalingRules_stabilizationWindowSeconds(ctx, field)
+	case "selectPolicy":
+		return ec.fieldContext_ScalingRules_selectPolicy(ctx, field)
+	case "policies":
+		return ec.fieldContext_ScalingRules_policies(ctx, field)
+	case "tolerance":
+		return ec.fieldContext_ScalingRules_tolerance(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ScalingRules", field.Name)
+}
+
 func (ec *executionContext) childFields_SchedulePriority(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "priorityClassSource":
@@ -18590,6 +22204,14 @@ func (ec *executionContext) childFields_SchedulePriority(ctx context.Context, fi
 		return ec.fieldContext_SchedulePriority_priorityClassName(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SchedulePriority", field.Name)
+}
+
+func (ec *executionContext) childFields_ServiceCluster(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ServiceCluster_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ServiceCluster", field.Name)
 }
 
 func (ec *executionContext) childFields_SetImagePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -18646,6 +22268,16 @@ func (ec *executionContext) childFields_StatePreservationRule(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type StatePreservationRule", field.Name)
 }
 
+func (ec *executionContext) childFields_StaticClusterAssignment(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterName":
+		return ec.fieldContext_StaticClusterAssignment_clusterName(ctx, field)
+	case "hard":
+		return ec.fieldContext_StaticClusterAssignment_hard(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StaticClusterAssignment", field.Name)
+}
+
 func (ec *executionContext) childFields_StaticClusterWeight(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "targetCluster":
@@ -18654,6 +22286,22 @@ func (ec *executionContext) childFields_StaticClusterWeight(ctx context.Context,
 		return ec.fieldContext_StaticClusterWeight_weight(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type StaticClusterWeight", field.Name)
+}
+
+func (ec *executionContext) childFields_SuccessfulExecution(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "scheduleTime":
+		return ec.fieldContext_SuccessfulExecution_scheduleTime(ctx, field)
+	case "executionTime":
+		return ec.fieldContext_SuccessfulExecution_executionTime(ctx, field)
+	case "appliedReplicas":
+		return ec.fieldContext_SuccessfulExecution_appliedReplicas(ctx, field)
+	case "appliedMinReplicas":
+		return ec.fieldContext_SuccessfulExecution_appliedMinReplicas(ctx, field)
+	case "appliedMaxReplicas":
+		return ec.fieldContext_SuccessfulExecution_appliedMaxReplicas(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SuccessfulExecution", field.Name)
 }
 
 func (ec *executionContext) childFields_SuspendClusters(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -18938,6 +22586,80 @@ func (ec *executionContext) childFields_WorkloadFacet(ctx context.Context, field
 		return ec.fieldContext_WorkloadFacet_totalValues(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadFacet", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadRebalancer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_WorkloadRebalancer_id(ctx, field)
+	case "instance":
+		return ec.fieldContext_WorkloadRebalancer_instance(ctx, field)
+	case "namespace":
+		return ec.fieldContext_WorkloadRebalancer_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_WorkloadRebalancer_name(ctx, field)
+	case "labels":
+		return ec.fieldContext_WorkloadRebalancer_labels(ctx, field)
+	case "annotations":
+		return ec.fieldContext_WorkloadRebalancer_annotations(ctx, field)
+	case "spec":
+		return ec.fieldContext_WorkloadRebalancer_spec(ctx, field)
+	case "observedWorkloads":
+		return ec.fieldContext_WorkloadRebalancer_observedWorkloads(ctx, field)
+	case "finishTime":
+		return ec.fieldContext_WorkloadRebalancer_finishTime(ctx, field)
+	case "deleting":
+		return ec.fieldContext_WorkloadRebalancer_deleting(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_WorkloadRebalancer_createdAt(ctx, field)
+	case "resourceVersion":
+		return ec.fieldContext_WorkloadRebalancer_resourceVersion(ctx, field)
+	case "viewerCan":
+		return ec.fieldContext_WorkloadRebalancer_viewerCan(ctx, field)
+	case "manifest":
+		return ec.fieldContext_WorkloadRebalancer_manifest(ctx, field)
+	case "yaml":
+		return ec.fieldContext_WorkloadRebalancer_yaml(ctx, field)
+	case "freshness":
+		return ec.fieldContext_WorkloadRebalancer_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadRebalancer", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadRebalancerConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_WorkloadRebalancerConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_WorkloadRebalancerConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_WorkloadRebalancerConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_WorkloadRebalancerConnection_totalCount(ctx, field)
+	case "freshness":
+		return ec.fieldContext_WorkloadRebalancerConnection_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadRebalancerConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadRebalancerEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_WorkloadRebalancerEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_WorkloadRebalancerEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadRebalancerEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadRebalancerSpec(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "workloads":
+		return ec.fieldContext_WorkloadRebalancerSpec_workloads(ctx, field)
+	case "ttlSecondsAfterFinished":
+		return ec.fieldContext_WorkloadRebalancerSpec_ttlSecondsAfterFinished(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadRebalancerSpec", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadTemplate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -22,6 +22,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -1664,6 +1665,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._ClusterOverridePolicy(ctx, sel, obj)
+	case *karmadaresource.WorkloadRebalancer:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._WorkloadRebalancer(ctx, sel, obj)
 	case workload.StatefulSet:
 		return ec._StatefulSet(ctx, sel, &obj)
 	case *workload.StatefulSet:
@@ -1671,6 +1677,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._StatefulSet(ctx, sel, obj)
+	case *karmadaresource.MultiClusterService:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._MultiClusterService(ctx, sel, obj)
 	case workload.Job:
 		return ec._Job(ctx, sel, &obj)
 	case *workload.Job:
@@ -1678,6 +1689,16 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Job(ctx, sel, obj)
+	case *karmadaresource.FederatedResourceQuota:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._FederatedResourceQuota(ctx, sel, obj)
+	case *karmadaresource.FederatedHPA:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._FederatedHPA(ctx, sel, obj)
 	case workload.Deployment:
 		return ec._Deployment(ctx, sel, &obj)
 	case *workload.Deployment:
@@ -1699,6 +1720,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._CronJob(ctx, sel, obj)
+	case *karmadaresource.CronFederatedHPA:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._CronFederatedHPA(ctx, sel, obj)
 	case workload.Any:
 		if obj == nil {
 			return graphql.Null
@@ -1739,6 +1765,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._MemberCluster(ctx, sel, obj)
+	case karmadaresource.Any:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._KarmadaResource(ctx, sel, obj)
 	case *instance.Instance:
 		if obj == nil {
 			return graphql.Null

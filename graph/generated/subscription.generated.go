@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/podlog"
@@ -33,6 +34,7 @@ type SubscriptionResolver interface {
 	MemberClusterChanged(ctx context.Context, filter *membercluster.ChangeFilter, after *string) (<-chan *changes.Event[*membercluster.MemberCluster], error)
 	WorkloadChanged(ctx context.Context, filter *workload.Filter, after *string) (<-chan *changes.Event[workload.Any], error)
 	PolicyChanged(ctx context.Context, filter *policy.ChangeFilter, after *string) (<-chan *changes.Event[policy.Any], error)
+	KarmadaResourceChanged(ctx context.Context, filter *karmadaresource.ChangeFilter, after *string) (<-chan *changes.Event[karmadaresource.Any], error)
 	ResourceChanged(ctx context.Context, group string, version string, resource string, filter *resource.ChangeFilter, after *string) (<-chan *changes.Event[*resource.Resource], error)
 	OperationProgress(ctx context.Context, operation string) (<-chan *operation.Progress, error)
 	PodLogs(ctx context.Context, instance string, namespace string, pod *string, kind *workload.Kind, name *string, clusters []string, container *string, tail *int, since *time.Time, previous bool) (<-chan *podlog.Event, error)
@@ -70,6 +72,28 @@ func (ec *executionContext) field_Subscription_instanceChanged_args(ctx context.
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*instance.Filter, error) {
 			return ec.unmarshalOInstanceFilter2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_karmadaResourceChanged_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*karmadaresource.ChangeFilter, error) {
+			return ec.unmarshalOKarmadaResourceChangeFilter2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐChangeFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -666,6 +690,189 @@ func (ec *executionContext) _InstanceChange_cursor(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_InstanceChange_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("InstanceChange", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _KarmadaResourceChange_type(ctx context.Context, field graphql.CollectedField, obj *changes.Event[karmadaresource.Any]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KarmadaResourceChange_type(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Type, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v changes.Type) graphql.Marshaler {
+			return ec.marshalNChangeType2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_KarmadaResourceChange_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, errors.New("field of type ChangeType does not have child fields"))
+}
+
+func (ec *executionContext) _KarmadaResourceChange_karmadaResource(ctx context.Context, field graphql.CollectedField, obj *changes.Event[karmadaresource.Any]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KarmadaResourceChange_karmadaResource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Object, nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				if ec.Directives.Observed == nil {
+					var zeroVal karmadaresource.Any
+					return zeroVal, errors.New("directive observed is not implemented")
+				}
+				return ec.Directives.Observed(ctx, obj, directive0)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v karmadaresource.Any) graphql.Marshaler {
+			return ec.marshalOKarmadaResource2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐAny(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_KarmadaResourceChange_karmadaResource(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "KarmadaResourceChange",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _KarmadaResourceChange_changedFields(ctx context.Context, field graphql.CollectedField, obj *changes.Event[karmadaresource.Any]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KarmadaResourceChange_changedFields(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChangedFields, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_KarmadaResourceChange_changedFields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _KarmadaResourceChange_instanceName(ctx context.Context, field graphql.CollectedField, obj *changes.Event[karmadaresource.Any]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KarmadaResourceChange_instanceName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InstanceName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_KarmadaResourceChange_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _KarmadaResourceChange_kind(ctx context.Context, field graphql.CollectedField, obj *changes.Event[karmadaresource.Any]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KarmadaResourceChange_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_KarmadaResourceChange_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _KarmadaResourceChange_message(ctx context.Context, field graphql.CollectedField, obj *changes.Event[karmadaresource.Any]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KarmadaResourceChange_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_KarmadaResourceChange_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _KarmadaResourceChange_cursor(ctx context.Context, field graphql.CollectedField, obj *changes.Event[karmadaresource.Any]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KarmadaResourceChange_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_KarmadaResourceChange_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _MemberClusterChange_type(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*membercluster.MemberCluster]) (ret graphql.Marshaler) {
@@ -1527,6 +1734,68 @@ func (ec *executionContext) fieldContext_Subscription_policyChanged(ctx context.
 	return fc, nil
 }
 
+func (ec *executionContext) _Subscription_karmadaResourceChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_karmadaResourceChanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().KarmadaResourceChanged(ctx, fc.Args["filter"].(*karmadaresource.ChangeFilter), fc.Args["after"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "VISIBLE")
+				if err != nil {
+					var zeroVal *changes.Event[karmadaresource.Any]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *changes.Event[karmadaresource.Any]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, nil)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *changes.Event[karmadaresource.Any]) graphql.Marshaler {
+			return ec.marshalNKarmadaResourceChange2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_karmadaResourceChanged(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_KarmadaResourceChange(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_karmadaResourceChanged_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Subscription_resourceChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
 	return graphql.ResolveFieldStream(
 		ctx,
@@ -1905,6 +2174,71 @@ func (ec *executionContext) fieldContext_WorkloadChange_cursor(_ context.Context
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputKarmadaResourceChangeFilter(ctx context.Context, obj any) (karmadaresource.ChangeFilter, error) {
+	var it karmadaresource.ChangeFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"instances", "kinds", "namespaces", "name", "nameContains", "labelSelector"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "instances":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("instances"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Instances = data
+		case "kinds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kinds"))
+			data, err := ec.unmarshalOKarmadaResourceKind2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐKindNameᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kinds = data
+		case "namespaces":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("namespaces"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Namespaces = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "nameContains":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nameContains"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NameContains = data
+		case "labelSelector":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("labelSelector"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.LabelSelector = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputMemberClusterChangeFilter(ctx context.Context, obj any) (membercluster.ChangeFilter, error) {
 	var it membercluster.ChangeFilter
 	if obj == nil {
@@ -2256,6 +2590,74 @@ func (ec *executionContext) _InstanceChange(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var karmadaResourceChangeImplementors = []string{"KarmadaResourceChange"}
+
+func (ec *executionContext) _KarmadaResourceChange(ctx context.Context, sel ast.SelectionSet, obj *changes.Event[karmadaresource.Any]) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, karmadaResourceChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("KarmadaResourceChange")
+		case "type":
+			out.Values[i] = ec._KarmadaResourceChange_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "karmadaResource":
+			out.Values[i] = ec._KarmadaResourceChange_karmadaResource(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "changedFields":
+			out.Values[i] = ec._KarmadaResourceChange_changedFields(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "instanceName":
+			out.Values[i] = ec._KarmadaResourceChange_instanceName(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._KarmadaResourceChange_kind(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._KarmadaResourceChange_message(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._KarmadaResourceChange_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var memberClusterChangeImplementors = []string{"MemberClusterChange"}
 
 func (ec *executionContext) _MemberClusterChange(ctx context.Context, sel ast.SelectionSet, obj *changes.Event[*membercluster.MemberCluster]) graphql.Marshaler {
@@ -2483,6 +2885,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 		return ec._Subscription_workloadChanged(ctx, fields[0])
 	case "policyChanged":
 		return ec._Subscription_policyChanged(ctx, fields[0])
+	case "karmadaResourceChanged":
+		return ec._Subscription_karmadaResourceChanged(ctx, fields[0])
 	case "resourceChanged":
 		return ec._Subscription_resourceChanged(ctx, fields[0])
 	case "operationProgress":
@@ -2611,6 +3015,37 @@ func (ec *executionContext) marshalNInstanceChange2ᚖgithubᚗcomᚋkairshipᚑ
 	return ec._InstanceChange(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNKarmadaResourceChange2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v changes.Event[karmadaresource.Any]) graphql.Marshaler {
+	return ec._KarmadaResourceChange(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNKarmadaResourceChange2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v *changes.Event[karmadaresource.Any]) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._KarmadaResourceChange(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNKarmadaResourceKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐKindName(ctx context.Context, v any) (karmadaresource.KindName, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := karmadaresource.KindName(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNKarmadaResourceKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐKindName(ctx context.Context, sel ast.SelectionSet, v karmadaresource.KindName) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) marshalNMemberClusterChange2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v changes.Event[*membercluster.MemberCluster]) graphql.Marshaler {
 	return ec._MemberClusterChange(ctx, sel, &v)
 }
@@ -2682,6 +3117,50 @@ func (ec *executionContext) marshalNWorkloadChange2ᚖgithubᚗcomᚋkairshipᚑ
 		return graphql.Null
 	}
 	return ec._WorkloadChange(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOKarmadaResourceChangeFilter2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐChangeFilter(ctx context.Context, v any) (*karmadaresource.ChangeFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputKarmadaResourceChangeFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOKarmadaResourceKind2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐKindNameᚄ(ctx context.Context, v any) ([]karmadaresource.KindName, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]karmadaresource.KindName, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNKarmadaResourceKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐKindName(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOKarmadaResourceKind2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐKindNameᚄ(ctx context.Context, sel ast.SelectionSet, v []karmadaresource.KindName) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNKarmadaResourceKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐKindName(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOMemberClusterChangeFilter2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋmemberclusterᚐChangeFilter(ctx context.Context, v any) (*membercluster.ChangeFilter, error) {

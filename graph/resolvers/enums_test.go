@@ -26,6 +26,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
+	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
@@ -81,7 +82,7 @@ func resourceArgs(field string) string {
 	return ""
 }
 
-// enums are all enums but those that pkg/fleet/policy binds and tests, and Guard,
+// enums are all enums but those that pkg/fleet/policy and pkg/fleet/karmadaresource bind and test, and Guard,
 // which is written in the schema alone; see TestEveryRootFieldIsGuarded.
 var enums = map[string]enumRoute{
 	"InstanceMode":  {typed[v1alpha1.InstanceMode], `{ instance(name: "alpha") { mode } }`, "Instance.mode", `{ instances(filter: {mode: [$v]}) { __typename } }`, "Query.instances", "filter.Mode"},
@@ -132,14 +133,15 @@ var enums = map[string]enumRoute{
 		value: typed[resources.UndoOutcome],
 		out:   `mutation { deployApplication(input: {instance: "alpha"}) { results { rollback { outcome } } } }`, field: "UndoneWrite.outcome",
 	},
-	"PolicyOrderField": order("propagationPolicies"), "ResourceOrderField": order("resources"),
-	"ChangeType":         {value: typed[changes.Type], out: `subscription { instanceChanged { type } }`, field: "InstanceChange.type"},
-	"PolicyKind":         {value: typed[policy.Kind], in: `{ policyChanged(filter: {kinds: [$v]}) { type } }`, by: "Subscription.policyChanged", path: "filter.Kinds"},
-	"PodLogEventType":    {value: typed[podlog.EventType], out: `subscription { podLogs(instance: "", namespace: "") { type } }`, field: "PodLogEvent.type"},
-	"OperationKind":      {value: typed[operation.Kind], out: `subscription { operationProgress(operation: "") { kind } }`, field: "OperationProgress.kind"},
-	"OperationState":     {value: typed[operation.State], out: `subscription { operationProgress(operation: "") { state } }`, field: "OperationProgress.state"},
-	"OperationStepName":  {value: typed[operation.StepName], out: `subscription { operationProgress(operation: "") { steps { name } } }`, field: "OperationStep.name"},
-	"OperationStepState": {value: typed[operation.StepState], out: `subscription { operationProgress(operation: "") { steps { state } } }`, field: "OperationStep.state"},
+	"PolicyOrderField": order("propagationPolicies"), "KarmadaResourceOrderField": order("federatedHPAs"), "ResourceOrderField": order("resources"),
+	"ChangeType":          {value: typed[changes.Type], out: `subscription { instanceChanged { type } }`, field: "InstanceChange.type"},
+	"PolicyKind":          {value: typed[policy.Kind], in: `{ policyChanged(filter: {kinds: [$v]}) { type } }`, by: "Subscription.policyChanged", path: "filter.Kinds"},
+	"PodLogEventType":     {value: typed[podlog.EventType], out: `subscription { podLogs(instance: "", namespace: "") { type } }`, field: "PodLogEvent.type"},
+	"OperationKind":       {value: typed[operation.Kind], out: `subscription { operationProgress(operation: "") { kind } }`, field: "OperationProgress.kind"},
+	"OperationState":      {value: typed[operation.State], out: `subscription { operationProgress(operation: "") { state } }`, field: "OperationProgress.state"},
+	"OperationStepName":   {value: typed[operation.StepName], out: `subscription { operationProgress(operation: "") { steps { name } } }`, field: "OperationStep.name"},
+	"OperationStepState":  {value: typed[operation.StepState], out: `subscription { operationProgress(operation: "") { steps { state } } }`, field: "OperationStep.state"},
+	"KarmadaResourceKind": {value: typed[karmadaresource.KindName], in: `{ karmadaResourceChanged(filter: {kinds: [$v]}) { type } }`, by: "Subscription.karmadaResourceChanged", path: "filter.Kinds"},
 }
 
 // Every constant of the Go type behind an enum is a value of the enum, and the same
@@ -149,7 +151,8 @@ func TestEnumsGoOutAndComeBack(t *testing.T) {
 	models := boundTypes(t, schema)
 	tested := map[string]bool{}
 	for name, model := range models {
-		if (strings.HasPrefix(model, "github.com/kairship-io/kairship/pkg/fleet/policy.") && name != "PolicyKind" && name != "PolicyFacetField") || name == "Guard" {
+		if (strings.HasPrefix(model, "github.com/kairship-io/kairship/pkg/fleet/policy.") && name != "PolicyKind" && name != "PolicyFacetField") || name == "Guard" ||
+			(strings.HasPrefix(model, "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.") && name != "KarmadaResourceKind") {
 			continue
 		}
 		tested[name] = true

@@ -72,6 +72,21 @@ var finders = map[string]struct {
 	"ClusterOverridePolicy": {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
 		return found(r.Fleet.Policies.ClusterOverride.Get(ctx, p[0], p[1], p[2]))
 	})},
+	"FederatedHPA": {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.KarmadaResources.FederatedHPAs.Find(ctx, p[0], p[1], p[2]))
+	})},
+	"CronFederatedHPA": {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.KarmadaResources.CronFederatedHPAs.Find(ctx, p[0], p[1], p[2]))
+	})},
+	"MultiClusterService": {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.KarmadaResources.MultiClusterServices.Find(ctx, p[0], p[1], p[2]))
+	})},
+	"FederatedResourceQuota": {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.KarmadaResources.FederatedResourceQuotas.Find(ctx, p[0], p[1], p[2]))
+	})},
+	"WorkloadRebalancer": {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.KarmadaResources.WorkloadRebalancers.Find(ctx, p[0], p[1], p[2]))
+	})},
 }
 
 // node reads the object of an ID.

@@ -18,6 +18,8 @@ var valid = map[string][]string{
 	"ResourceInMember":  {"alpha", "of-alpha", "", "v1", "services", "shop", "web"},
 	"PropagationPolicy": {"alpha", "shop", "p"}, "ClusterPropagationPolicy": {"alpha", "", "p"},
 	"OverridePolicy": {"alpha", "shop", "p"}, "ClusterOverridePolicy": {"alpha", "", "p"},
+	"FederatedHPA": {"alpha", "shop", "p"}, "CronFederatedHPA": {"alpha", "shop", "p"}, "MultiClusterService": {"alpha", "shop", "p"},
+	"FederatedResourceQuota": {"alpha", "shop", "p"}, "WorkloadRebalancer": {"alpha", "", "p"},
 }
 
 func TestNodesOfEveryTypeAreLookedFor(t *testing.T) {

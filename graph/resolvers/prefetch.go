@@ -106,6 +106,16 @@ func (r *Resolver) prefetchList(ctx context.Context, names []string, f graphql.C
 		withFilter(raw, func(filter *policy.Filter) {
 			r.Fleet.Policies.ClusterOverride.Prefetch(ctx, names, p, filter, order, inner.listNeeds(), nil)
 		})
+	case "federatedHPAs":
+		prefetchKarmada(ctx, r.Fleet.KarmadaResources.FederatedHPAs, names, raw, p, order, inner, r.prefetchScaled)
+	case "cronFederatedHPAs":
+		prefetchKarmada(ctx, r.Fleet.KarmadaResources.CronFederatedHPAs, names, raw, p, order, inner, r.prefetchScaled)
+	case "multiClusterServices":
+		prefetchKarmada(ctx, r.Fleet.KarmadaResources.MultiClusterServices, names, raw, p, order, inner, r.prefetchServices)
+	case "federatedResourceQuotas":
+		prefetchKarmada(ctx, r.Fleet.KarmadaResources.FederatedResourceQuotas, names, raw, p, order, inner, nil)
+	case "workloadRebalancers":
+		prefetchKarmada(ctx, r.Fleet.KarmadaResources.WorkloadRebalancers, names, raw, p, order, inner, nil)
 	case "resources":
 		r.prefetchResources(ctx, names, raw, inner)
 	}
@@ -138,7 +148,7 @@ func (r *Resolver) prefetchResources(ctx context.Context, names []string, raw ma
 			r.Fleet.Resources.PrefetchInMembers(ctx, members, a.of, a.page, a.filter, a.order, inner.has("totalCount"), inner.itemDetail())
 			return
 		}
-		r.Fleet.Resources.Prefetch(ctx, names, a.of, a.page, a.filter, a.order, inner.has("totalCount"), inner.itemDetail())
+		r.Fleet.Resources.Prefetch(ctx, names, a.of, a.page, a.filter, a.order, inner.has("totalCount"), inner.itemDetail(), nil)
 	})
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
@@ -129,7 +130,7 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	return &Resolver{Fleet: Fleet{
 		Instances: instances, Clusters: clusters, MemberClusters: members, Pods: pods, Images: image.NewService(lister, instances, pods, workloads), Namespaces: namespace.NewService(lister),
 		Workloads: workloads, Bindings: binding.NewService(lister),
-		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: anyKind, ClusterNodes: clusternode.NewService(anyKind),
+		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: anyKind, ClusterNodes: clusternode.NewService(anyKind), KarmadaResources: karmadaresource.NewService(anyKind),
 	}}
 }
 

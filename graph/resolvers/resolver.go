@@ -11,6 +11,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/kubeconfig"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
@@ -38,21 +39,22 @@ type Resolver struct {
 
 // Fleet is everything that resolvers need.
 type Fleet struct {
-	Access         *access.Access
-	Instances      *instance.Service
-	Clusters       *cluster.Service
-	MemberClusters *membercluster.Service
-	Namespaces     *namespace.Service
-	Workloads      *workload.Service
-	Pods           *pod.Service
-	PodLogs        *podlog.Service
-	Images         *image.Service
-	Bindings       *binding.Service
-	Policies       *policy.Service
-	Events         *event.Service
-	Resources      *resource.Service
-	ClusterNodes   *clusternode.Service
-	Kubeconfigs    *kubeconfig.Service
+	Access           *access.Access
+	Instances        *instance.Service
+	Clusters         *cluster.Service
+	MemberClusters   *membercluster.Service
+	Namespaces       *namespace.Service
+	Workloads        *workload.Service
+	Pods             *pod.Service
+	PodLogs          *podlog.Service
+	Images           *image.Service
+	Bindings         *binding.Service
+	Policies         *policy.Service
+	Events           *event.Service
+	Resources        *resource.Service
+	ClusterNodes     *clusternode.Service
+	Kubeconfigs      *kubeconfig.Service
+	KarmadaResources *karmadaresource.Service
 
 	// Live follows what changes, Operations how far long operations have come.
 	Live       *subscription.Service

@@ -54,9 +54,10 @@ func everyType(field graphql.CollectedField) []string {
 // them in common with others. A fragment on a type that a field can't have is
 // refused before anything is resolved, so all of them do for every field.
 var severalTypes = []string{
-	"Node", "Workload", "Policy", "PropagationPolicyLike", "OverridePolicyLike",
+	"Node", "Workload", "Policy", "PropagationPolicyLike", "OverridePolicyLike", "KarmadaResource",
 	"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob",
 	"PropagationPolicy", "ClusterPropagationPolicy", "OverridePolicy", "ClusterOverridePolicy",
+	"FederatedHPA", "CronFederatedHPA", "MultiClusterService", "FederatedResourceQuota", "WorkloadRebalancer",
 }
 
 // under is the selection below the fields of some name.
@@ -91,8 +92,11 @@ func wantsCount(ctx context.Context) bool { return selected(ctx).has("totalCount
 // itemDetail is how much of a connection's objects of any kind is selected.
 func itemDetail(ctx context.Context) index.Detail { return selected(ctx).itemDetail() }
 
-func (s selection) itemDetail() index.Detail {
-	if s.items().has("manifest", "yaml") {
+func (s selection) itemDetail() index.Detail { return s.items().detail() }
+
+// detail is how much of an object of any kind is selected.
+func (s selection) detail() index.Detail {
+	if s.has("manifest", "yaml") {
 		return index.Whole
 	}
 	return index.Metadata

@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
@@ -80,6 +81,8 @@ func TestEveryFieldIsCompared(t *testing.T) {
 		"memberCluster", "memberClusters", "namespace", "namespaces", "workload", "workloads", "propagationPolicy", "propagationPolicies",
 		"clusterPropagationPolicy", "clusterPropagationPolicies", "overridePolicy", "overridePolicies", "clusterOverridePolicy",
 		"clusterOverridePolicies", "resource", "resources", "event", "events", "pods",
+		"federatedHPA", "federatedHPAs", "cronFederatedHPA", "cronFederatedHPAs", "multiClusterService", "multiClusterServices",
+		"federatedResourceQuota", "federatedResourceQuotas", "workloadRebalancer", "workloadRebalancers",
 	}
 	for _, noun := range []struct {
 		typ string
@@ -94,6 +97,11 @@ func TestEveryFieldIsCompared(t *testing.T) {
 		{"CronJob", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "events", "logs"}},
 		{"PropagationPolicy", namesOf(policy.Fields()), []string{"instance", "workloads"}},
 		{"ClusterOverridePolicy", namesOf(policy.Fields()), []string{"instance"}},
+		{"FederatedHPA", namesOf(karmadaresource.Fields()), []string{"instance", "workload"}},
+		{"CronFederatedHPA", namesOf(karmadaresource.Fields()), []string{"instance", "workload"}},
+		{"MultiClusterService", namesOf(karmadaresource.Fields()), []string{"instance", "service"}},
+		{"FederatedResourceQuota", namesOf(karmadaresource.Fields()), []string{"instance"}},
+		{"WorkloadRebalancer", namesOf(karmadaresource.Fields()), []string{"instance"}},
 		// Subscriptions follow no objects in members.
 		{"Resource", namesOf(resource.Fields()), []string{"instance", "clusterName", "managedBy", "binding", "placements", "overridePolicies"}},
 	} {

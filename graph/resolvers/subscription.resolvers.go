@@ -12,6 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
@@ -36,6 +37,10 @@ func (r *subscriptionResolver) WorkloadChanged(ctx context.Context, filter *work
 
 func (r *subscriptionResolver) PolicyChanged(ctx context.Context, filter *policy.ChangeFilter, after *string) (<-chan *changes.Event[policy.Any], error) {
 	return r.Fleet.Live.PoliciesChanged(ctx, filter, after, followed(ctx, "policy", policy.Fields()))
+}
+
+func (r *subscriptionResolver) KarmadaResourceChanged(ctx context.Context, filter *karmadaresource.ChangeFilter, after *string) (<-chan *changes.Event[karmadaresource.Any], error) {
+	return r.Fleet.Live.KarmadaResourcesChanged(ctx, filter, after, followed(ctx, "karmadaResource", karmadaresource.Fields()))
 }
 
 func (r *subscriptionResolver) ResourceChanged(ctx context.Context, group string, version string, resource string, filter *resource.ChangeFilter, after *string) (<-chan *changes.Event[*resource.Resource], error) {

@@ -9,6 +9,8 @@ const (
 	affinity = "labelSelector fieldSelector clusterNames exclude"
 	operated = "operator value"
 	required = "key operator values"
+	// scaledBy are those of what scales by a metric that has a name.
+	scaledBy = "metric target"
 )
 
 // Shared are the fields that may be shared. A field may be listed if its value follows from its
@@ -135,6 +137,56 @@ var Shared = Fields{
 	"JSONPatchOperation":       operated + " subPath",
 	"YAMLPatchOperation":       operated + " subPath",
 
+	"FederatedHPAConnection":           connection,
+	"FederatedHPAEdge":                 edge,
+	"CronFederatedHPAConnection":       connection,
+	"CronFederatedHPAEdge":             edge,
+	"MultiClusterServiceConnection":    connection,
+	"MultiClusterServiceEdge":          edge,
+	"FederatedResourceQuotaConnection": connection,
+	"FederatedResourceQuotaEdge":       edge,
+	"WorkloadRebalancerConnection":     connection,
+	"WorkloadRebalancerEdge":           edge,
+	"KarmadaResource":                  policy + " viewerCan",
+	"FederatedHPA":                     "spec workload currentReplicas desiredReplicas metrics lastScaleTime conditions",
+	"CronFederatedHPA":                 "spec workload executionHistories",
+	"MultiClusterService":              "spec service loadBalancerIngress conditions",
+	"FederatedResourceQuota":           "spec overall clusters",
+	"WorkloadRebalancer":               "spec observedWorkloads finishTime",
+	"FederatedHPAMetric":               "type name container target current",
+	"MetricValue":                      "value averageValue averageUtilization",
+	"CronFederatedHPAExecutionHistory": "ruleName nextExecutionTime lastExecutionTime successfulExecutions failedExecutions",
+	"SuccessfulExecution":              "scheduleTime executionTime appliedReplicas appliedMinReplicas appliedMaxReplicas",
+	"FailedExecution":                  "scheduleTime executionTime message",
+	"LoadBalancerIngress":              "ip hostname",
+	"QuotaUse":                         "name hard used",
+	"ClusterQuota":                     "clusterName uses",
+	"RebalancedWorkload":               "apiVersion kind namespace name result reason",
+	"FederatedHPASpec":                 "scaleTargetRef minReplicas maxReplicas metrics behavior",
+	"ScaleTarget":                      "kind name apiVersion",
+	"MetricSpec":                       "type object pods resource containerResource external",
+	"ObjectMetricSource":               scaledBy + " describedObject",
+	"PodsMetricSource":                 scaledBy,
+	"ExternalMetricSource":             scaledBy,
+	"ResourceMetricSource":             "name target",
+	"ContainerResourceMetricSource":    "name target container",
+	"MetricIdentifier":                 "name selector",
+	"MetricTarget":                     "type value averageValue averageUtilization",
+	"ScalingBehavior":                  "scaleUp scaleDown",
+	"ScalingRules":                     "stabilizationWindowSeconds selectPolicy policies tolerance",
+	"ScalingPolicy":                    "type value periodSeconds",
+	"CronFederatedHPASpec":             "scaleTargetRef rules",
+	"CronFederatedHPARule":             "name schedule targetReplicas targetMinReplicas targetMaxReplicas suspend timeZone successfulHistoryLimit failedHistoryLimit",
+	"MultiClusterServiceSpec":          "types ports range serviceProvisionClusters serviceConsumptionClusters providerClusters consumerClusters",
+	"ExposurePort":                     "name port",
+	"ExposureRange":                    "clusterNames",
+	"ServiceCluster":                   "name",
+	"FederatedResourceQuotaSpec":       "overall staticAssignments",
+	"StaticClusterAssignment":          "clusterName hard",
+	"ResourceQuantity":                 "name quantity",
+	"WorkloadRebalancerSpec":           "workloads ttlSecondsAfterFinished",
+	"RebalanceTarget":                  "apiVersion kind name namespace",
+
 	"Annotation":               "key value",
 	"Capacity":                 "allocatable allocated",
 	"ClusterTaint":             "key value effect timeAdded",
@@ -163,7 +215,8 @@ var Alone = Fields{
 	"Query":  "viewer _service",
 	"Viewer": "username groups seesAllInstances can",
 	// Its address is that of the request.
-	"Instance":           "kubeconfig resource resources",
+	"Instance": "kubeconfig resource resources federatedHPA federatedHPAs cronFederatedHPA cronFederatedHPAs " +
+		"multiClusterService multiClusterServices federatedResourceQuota federatedResourceQuotas workloadRebalancer workloadRebalancers",
 	"InstanceKubeconfig": "yaml server certificateAuthority",
 	// Any kind, such as Secrets.
 	"Resource":           "instance clusterName managedBy policy binding placements overridePolicies apiVersion kind namespace name uid labels annotations createdAt resourceVersion freshness " + whole,
@@ -182,6 +235,7 @@ var Alone = Fields{
 	"PodLogs":               "lines omitted freshness",
 	"PodLogLine":            "time clusterName podName containerName line truncated",
 	"PodLogOmission":        "clusterName podName containerName message",
+	"KarmadaResource":       whole,
 	"Policy":                whole,
 	"PropagationPolicyLike": whole,
 	"ResourceBinding":       whole,

@@ -16,6 +16,7 @@ var (
 	Pods       = Type{"", "v1", "pods", "Pod"}
 	Namespaces = Type{"", "v1", "namespaces", "Namespace"}
 	Events     = Type{"", "v1", "events", "Event"}
+	Services   = Type{"", "v1", "services", "Service"}
 
 	MemberClusters = Type{"cluster.karmada.io", "v1alpha1", "clusters", "Cluster"}
 
@@ -27,4 +28,10 @@ var (
 	ClusterPropagationPolicies = Type{"policy.karmada.io", "v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy"}
 	OverridePolicies           = Type{"policy.karmada.io", "v1alpha1", "overridepolicies", "OverridePolicy"}
 	ClusterOverridePolicies    = Type{"policy.karmada.io", "v1alpha1", "clusteroverridepolicies", "ClusterOverridePolicy"}
+
+	FederatedHPAs           = Type{"autoscaling.karmada.io", "v1alpha1", "federatedhpas", "FederatedHPA"}
+	CronFederatedHPAs       = Type{"autoscaling.karmada.io", "v1alpha1", "cronfederatedhpas", "CronFederatedHPA"}
+	MultiClusterServices    = Type{"networking.karmada.io", "v1alpha1", "multiclusterservices", "MultiClusterService"}
+	FederatedResourceQuotas = Type{"policy.karmada.io", "v1alpha1", "federatedresourcequotas", "FederatedResourceQuota"}
+	WorkloadRebalancers     = Type{"apps.karmada.io", "v1alpha1", "workloadrebalancers", "WorkloadRebalancer"}
 )

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	autoscalingv1alpha1 "github.com/karmada-io/karmada/pkg/apis/autoscaling/v1alpha1"
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -194,6 +196,28 @@ func TestPolicyChanges(t *testing.T) {
 	}
 	remove(t, "alpha", p)
 	s.expect("DELETED", "web")
+}
+
+func TestKarmadaResourceChanges(t *testing.T) {
+	ns := namespaceIn(t, "alpha")
+	s := follow(t, person(t, "alice"), "karmadaResourceChanged", "filter: KarmadaResourceChangeFilter",
+		"__typename name ... on CronFederatedHPA { spec { rules { schedule } } } ... on FederatedResourceQuota { spec { overall { name quantity } } }",
+		map[string]any{"filter": map[string]any{"namespaces": []string{ns}}})
+	s.snapshot()
+	h := &autoscalingv1alpha1.CronFederatedHPA{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "nights"}, Spec: autoscalingv1alpha1.CronFederatedHPASpec{
+		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
+		Rules:          []autoscalingv1alpha1.CronFederatedHPARule{{Name: "never", Schedule: "0 0 30 2 *", TargetReplicas: new(int32(1)), Suspend: new(true)}},
+	}}
+	create(t, "alpha", h)
+	if c := s.expect("ADDED", "nights"); c.get("__typename") != "CronFederatedHPA" || *c.Kind != "CronFederatedHPA" {
+		t.Errorf("got %v", c)
+	}
+	patch(t, "alpha", h, `{"spec":{"rules":[{"name":"never","schedule":"0 1 30 2 *","targetReplicas":1,"suspend":true}]}}`)
+	s.expect("MODIFIED", "nights", "spec.rules.schedule")
+	patch(t, "alpha", h, `{"spec":{"rules":[{"name":"never","schedule":"0 1 30 2 *","targetReplicas":2,"suspend":true}]}}`)
+	s.quiet("the replicas are not selected")
+	remove(t, "alpha", h)
+	s.expect("DELETED", "nights")
 }
 
 func TestResourceChanges(t *testing.T) {

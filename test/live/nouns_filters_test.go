@@ -131,6 +131,21 @@ func nouns(ns string) []noun {
 			},
 		},
 		{
+			field: "karmadaResourceChanged", filterType: "KarmadaResourceChangeFilter",
+			list: `instance(name: "%s") { federatedHPAs(filter: $filter, first: 500) { nodes { name } } cronFederatedHPAs(filter: $filter, first: 500) { nodes { name } }
+				multiClusterServices(filter: $filter, first: 500) { nodes { name } } federatedResourceQuotas(filter: $filter, first: 500) { nodes { name } }
+				workloadRebalancers(filter: $filter, first: 500) { nodes { name } } }`,
+			instances: []string{"alpha", "beta"}, own: []string{"stuck", "frontend-nights", "frontend", "shop", "orphan"},
+			cases: []filterCase{
+				of("filter.instances", m{"instances": []string{"beta"}}, "stuck"),
+				{argument: "filter.kinds", filter: m{"kinds": []string{"FEDERATED_HPA", "WORKLOAD_REBALANCER"}}, out: "shop", want: []string{"orphan", "stuck"}},
+				of("filter.namespaces", m{"namespaces": []string{"shop"}}, "orphan", "frontend", "frontend-nights", "shop", "stuck"),
+				of("filter.name", m{"name": []string{"shop", "orphan"}}, "stuck", "orphan", "shop"),
+				of("filter.nameContains", m{"nameContains": "night"}, "stuck", "frontend-nights"),
+				of("filter.labelSelector", m{"labelSelector": "kairship.io/none-such"}, "stuck"),
+			},
+		},
+		{
 			field: "resourceChanged", filterType: "ResourceChangeFilter", also: `version="v1", resource="configmaps", `,
 			list:      `instance(name: "%s") { resources(version: "v1", resource: "configmaps", filter: $filter, first: 500) { nodes { name } } }`,
 			instances: []string{"alpha", "beta"}, own: []string{"live-a", "live-b"},
@@ -206,7 +221,7 @@ func TestFilters(t *testing.T) {
 }
 
 func selectionOf(field string) string {
-	if field == "policyChanged" {
+	if field == "policyChanged" || field == "karmadaResourceChanged" {
 		return "__typename name"
 	}
 	return "name"
@@ -224,7 +239,7 @@ func listedBy(t *testing.T, as *gql.Client, n noun, filter map[string]any) []str
 		instances = n.instances
 		delete(filter, "instances")
 		listFilter = strings.Replace(listFilter, "ChangeFilter", "Filter", 1)
-		if listFilter == "PolicyFilter" {
+		if listFilter == "PolicyFilter" || listFilter == "KarmadaResourceFilter" {
 			delete(filter, "kinds")
 		}
 	}
@@ -244,7 +259,7 @@ func listedBy(t *testing.T, as *gql.Client, n noun, filter map[string]any) []str
 				t.Fatal(err)
 			}
 			for key, raw := range lists {
-				if ofKinds && n.field == "policyChanged" && !slices.Contains(kinds, kindOfList[key]) {
+				if ofKinds && (n.field == "policyChanged" || n.field == "karmadaResourceChanged") && !slices.Contains(kinds, kindOfList[key]) {
 					continue
 				}
 				if key == "nodes" {
@@ -272,6 +287,8 @@ func listedBy(t *testing.T, as *gql.Client, n noun, filter map[string]any) []str
 var kindOfList = map[string]string{
 	"propagationPolicies": "PROPAGATION_POLICY", "clusterPropagationPolicies": "CLUSTER_PROPAGATION_POLICY",
 	"overridePolicies": "OVERRIDE_POLICY", "clusterOverridePolicies": "CLUSTER_OVERRIDE_POLICY",
+	"federatedHPAs": "FEDERATED_HPA", "cronFederatedHPAs": "CRON_FEDERATED_HPA", "multiClusterServices": "MULTI_CLUSTER_SERVICE",
+	"federatedResourceQuotas": "FEDERATED_RESOURCE_QUOTA", "workloadRebalancers": "WORKLOAD_REBALANCER",
 }
 
 // TestEverythingResumes: a cursor of every subscription is good for it, and for no

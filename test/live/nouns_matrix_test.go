@@ -40,6 +40,8 @@ var matrix = []struct {
 	{"workloadChanged", `(filter: {instances: ["beta"], health: [HEALTHY], namespaces: ["billing"]})`, outcomes{"api ledger", "", "api ledger", ""}},
 	{"policyChanged", `(filter: {namespaces: ["shop", "billing"]})`, outcomes{"billing cart frontend frontend-image stuck", "cart frontend frontend-image stuck", "billing", ""}},
 	{"policyChanged", `(filter: {kinds: [CLUSTER_PROPAGATION_POLICY]})`, outcomes{"node-agents", "node-agents", "", ""}},
+	{"karmadaResourceChanged", `(filter: {namespaces: ["shop", "billing"]})`, outcomes{"frontend frontend-nights shop stuck", "frontend frontend-nights shop stuck", "", ""}},
+	{"karmadaResourceChanged", `(filter: {kinds: [WORKLOAD_REBALANCER], name: ["orphan"]})`, outcomes{"orphan", "orphan", "", ""}},
 	{"resourceChanged", `(group: "apps", version: "v1", resource: "deployments", filter: {namespaces: ["shop", "billing"]})`, outcomes{"api frontend orphan stuck", "frontend orphan stuck", "api", ""}},
 	{"resourceChanged", `(version: "v1", resource: "namespaces", filter: {name: ["shop", "billing"]})`, outcomes{"billing shop", "shop", "billing", ""}},
 	{"resourceChanged", `(group: "work.karmada.io", version: "v1alpha2", resource: "resourcebindings", filter: {namespaces: ["billing"]})`, outcomes{"api-deployment ledger-statefulset", "", "api-deployment ledger-statefulset", ""}},
@@ -48,7 +50,7 @@ var matrix = []struct {
 }
 
 // known are the names that the matrix is about.
-var known = strings.Fields("alpha beta k-alpha m1 m2 m3 agent api cart frontend ledger migrate orphan report stuck billing frontend-image node-agents shop api-deployment ledger-statefulset")
+var known = strings.Fields("alpha beta k-alpha m1 m2 m3 agent api cart frontend ledger migrate orphan report stuck billing frontend-image frontend-nights node-agents shop api-deployment ledger-statefulset")
 
 // TestMatrixIsWhole fails when the schema has a subscription that the matrix does not
 // know.

@@ -293,7 +293,7 @@ func (w *world) fiftyOf(list schema.List) map[string]any {
 	inputs := theSchema.Types
 	if a := list.Field.Arguments.ForName("filter"); a != nil {
 		switch def := inputs[a.Type.Name()]; {
-		case list.Node == "ClusterPropagationPolicy" || list.Node == "ClusterOverridePolicy" || list.Node == "Namespace":
+		case slices.Contains([]string{"ClusterPropagationPolicy", "ClusterOverridePolicy", "Namespace", "WorkloadRebalancer", "FederatedHPA"}, list.Node):
 			filter["labelSelector"] = "suite=" + w.id
 		case def.Fields.ForName("namespaces") != nil:
 			filter["namespaces"] = w.many

@@ -47,6 +47,11 @@ func (w *world) casesOf(list schema.List) []filterCase {
 		return append(slices.Concat(w.naming(everything, "suite-"+w.id+"-web", w.id+"-p-1"), labelCases("team=left", "suite="+w.id), w.specCases()),
 			filterCase{argument: "filter.namespaces", value: []string{w.a}, match: nothing, why: "what has no namespace is in none"},
 			filterCase{argument: "filter.namespaces", value: []string{}, match: nothing, why: "no namespace at all"})
+	case "FederatedHPA", "CronFederatedHPA", "MultiClusterService", "FederatedResourceQuota":
+		return slices.Concat(w.here(w.naming(w.inHere, "web", "e")), w.here(labelCases("team=left", "team notin (left)")), w.namespaceCases())
+	case "WorkloadRebalancer":
+		return append(slices.Concat(w.naming(everything, "suite-"+w.id+"-web", w.id+"-p-1"), labelCases("team=left", "suite="+w.id)),
+			filterCase{argument: "filter.namespaces", value: []string{w.a}, match: nothing, why: "what has no namespace is in none"})
 	case "Event":
 		if list.Parent == "Instance" {
 			return w.eventCases()

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	appsv1alpha1 "github.com/karmada-io/karmada/pkg/apis/apps/v1alpha1"
+	autoscalingv1alpha1 "github.com/karmada-io/karmada/pkg/apis/autoscaling/v1alpha1"
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	networkingv1alpha1 "github.com/karmada-io/karmada/pkg/apis/networking/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	appsv1 "k8s.io/api/apps/v1"
@@ -111,6 +114,16 @@ func (w *world) read(ctx context.Context, t testing.TB, list gqlschema.List) ([]
 		objects = &policyv1alpha1.OverridePolicyList{}
 	case "ClusterOverridePolicy":
 		objects = &policyv1alpha1.ClusterOverridePolicyList{}
+	case "FederatedHPA":
+		objects = &autoscalingv1alpha1.FederatedHPAList{}
+	case "CronFederatedHPA":
+		objects = &autoscalingv1alpha1.CronFederatedHPAList{}
+	case "MultiClusterService":
+		objects = &networkingv1alpha1.MultiClusterServiceList{}
+	case "FederatedResourceQuota":
+		objects = &policyv1alpha1.FederatedResourceQuotaList{}
+	case "WorkloadRebalancer":
+		objects = &appsv1alpha1.WorkloadRebalancerList{}
 	case "Resource":
 		objects = &corev1.ConfigMapList{}
 	default:

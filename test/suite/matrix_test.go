@@ -142,7 +142,12 @@ var nodeMatrix = map[string][]struct {
 	"ClusterPropagationPolicy": {{[]string{"alpha", "", "node-agents"}, inAlpha}},
 	"OverridePolicy":           {{[]string{"alpha", "shop", "frontend-image"}, inAlpha}},
 	// The sample applications have none; no user sees one.
-	"ClusterOverridePolicy": {{[]string{"alpha", "", "none-such"}, outcomes{"null", "null", "null", "null"}}},
+	"ClusterOverridePolicy":  {{[]string{"alpha", "", "none-such"}, outcomes{"null", "null", "null", "null"}}},
+	"FederatedHPA":           {{[]string{"alpha", "shop", "stuck"}, inAlpha}},
+	"CronFederatedHPA":       {{[]string{"alpha", "shop", "frontend-nights"}, inAlpha}},
+	"MultiClusterService":    {{[]string{"alpha", "shop", "frontend"}, inAlpha}},
+	"FederatedResourceQuota": {{[]string{"alpha", "shop", "shop"}, inAlpha}},
+	"WorkloadRebalancer":     {{[]string{"alpha", "", "orphan"}, inAlpha}},
 	"Resource": {
 		{[]string{"alpha", "apps", "v1", "deployments", "shop", "frontend"}, inAlpha},
 		{[]string{"beta", "apps", "v1", "deployments", "billing", "api"}, inBeta},

@@ -34,6 +34,11 @@ var nodeRoutes = map[string]string{
 	"ClusterPropagationPolicy": `instance(name: "alpha") { workload(kind: DAEMON_SET, namespace: "ops", name: "agent") { policy X } }`,
 	"OverridePolicy":           `instance(name: "alpha") { overridePolicy(namespace: "shop", name: "frontend-image") X }`,
 	"ClusterOverridePolicy":    `instance(name: "alpha") { clusterOverridePolicy(name: "suite-ID-web") X }`,
+	"FederatedHPA":             `instance(name: "alpha") { federatedHPA(namespace: "shop", name: "stuck") X }`,
+	"CronFederatedHPA":         `instance(name: "alpha") { cronFederatedHPA(namespace: "shop", name: "frontend-nights") X }`,
+	"MultiClusterService":      `instance(name: "alpha") { multiClusterService(namespace: "shop", name: "frontend") X }`,
+	"FederatedResourceQuota":   `instance(name: "alpha") { federatedResourceQuota(namespace: "shop", name: "shop") X }`,
+	"WorkloadRebalancer":       `instance(name: "alpha") { workloadRebalancer(name: "orphan") X }`,
 	"Resource":                 `instance(name: "alpha") { resource(group: "apps", version: "v1", resource: "deployments", namespace: "shop", name: "frontend") X }`,
 }
 

@@ -60,7 +60,7 @@ func keyOf(field string, i item) []string {
 func (w *world) ordered(list schema.List) (map[string]any, func(item) bool) {
 	v := kindIn(list)
 	filter := theSchema.Types[list.Field.Arguments.ForName("filter").Type.Name()]
-	clusterScoped := list.Node == "ClusterPropagationPolicy" || list.Node == "ClusterOverridePolicy"
+	clusterScoped := list.Node == "ClusterPropagationPolicy" || list.Node == "ClusterOverridePolicy" || list.Node == "WorkloadRebalancer"
 	switch {
 	case filter.Fields.ForName("namespaces") != nil && !clusterScoped:
 		v["filter"] = map[string]any{"namespaces": w.suiteNamespaces()}
@@ -91,7 +91,7 @@ func (w *world) tryOrder(t *testing.T, on *target, list schema.List, field strin
 		// Names without namespace are unique, those of most pods are random, and a policy may claim one
 		// workload of each name. Karmada creates what is in a member when it comes to it.
 		unique := field == "CREATED_AT" && list.Parent == "MemberCluster" ||
-			field == "NAME" && (theSchema.Types[list.Node].Fields.ForName("namespace") == nil || list.Node == "Instance" || list.Node == "Pod" ||
+			field == "NAME" && (theSchema.Types[list.Node].Fields.ForName("namespace") == nil || list.Node == "Instance" || list.Node == "Pod" || list.Node == "WorkloadRebalancer" ||
 				strings.HasPrefix(list.Node, "Cluster") || strings.HasSuffix(list.Parent, "Policy"))
 		if len(equal) == len(keys) && !unique {
 			return fmt.Errorf("no two of the %d items are equal in %s: the test proves nothing", len(keys), field)

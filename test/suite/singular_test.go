@@ -52,6 +52,23 @@ var singulars = []singular{
 	},
 	{"Instance.clusterOverridePolicy", map[string]string{"name": `"suite-ID-web"`}, map[string]string{"name": `"web"`}, nil, "ClusterOverridePolicy"},
 	{
+		"Instance.federatedHPA", map[string]string{"namespace": `"A"`, "name": `"web"`},
+		map[string]string{"namespace": `"none-such"`, "name": `"none-such"`}, nil, "FederatedHPA",
+	},
+	{
+		"Instance.cronFederatedHPA", map[string]string{"namespace": `"A"`, "name": `"web"`},
+		map[string]string{"namespace": `"none-such"`, "name": `"none-such"`}, nil, "CronFederatedHPA",
+	},
+	{
+		"Instance.multiClusterService", map[string]string{"namespace": `"A"`, "name": `"web"`},
+		map[string]string{"namespace": `"none-such"`, "name": `"none-such"`}, nil, "MultiClusterService",
+	},
+	{
+		"Instance.federatedResourceQuota", map[string]string{"namespace": `"A"`, "name": `"web"`},
+		map[string]string{"namespace": `"none-such"`, "name": `"none-such"`}, nil, "FederatedResourceQuota",
+	},
+	{"Instance.workloadRebalancer", map[string]string{"name": `"suite-ID-web"`}, map[string]string{"name": `"web"`}, nil, "WorkloadRebalancer"},
+	{
 		"Instance.resource", map[string]string{"group": `""`, "version": `"v1"`, "resource": `"configmaps"`, "namespace": `"A"`, "name": `"one"`},
 		map[string]string{"resource": `"secrets"`, "namespace": `"none-such"`, "name": `"none-such"`},
 		map[string]refusal{"group": {`"apps"`, "resource"}, "version": {`"v2"`, "version"}, "resource": {`"nonesuch"`, "resource"}}, "Resource",

@@ -62,7 +62,7 @@ func theWorld(t testing.TB) *world {
 	w := &world{fleet: f, id: id, a: "suite-" + id + "-a", b: "suite-" + id + "-b", many: "suite-" + id + "-many"}
 	fleet.AtEnd(w.remove)
 	for _, step := range [][]created{
-		w.namespaces(), w.policies(), w.workloads(), w.others(), w.inventory(), w.members(), w.fifty(),
+		w.namespaces(), w.policies(), w.workloads(), w.others(), w.karmadaResources(), w.inventory(), w.members(), w.fifty(),
 	} {
 		w.create(t, step...)
 	}

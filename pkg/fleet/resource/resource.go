@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
@@ -117,11 +118,16 @@ func (s *Service) List(ctx context.Context, instance string, of Kind, args page.
 	if err := of.Validate(); err != nil {
 		return nil, s.suggest(ctx, instance, of, err)
 	}
-	r, err := s.list(ctx, instance, of, request([]string{instance}, of, args, f, order, count, detail))
+	r, err := s.Result(ctx, instance, of, args, f, order, count, detail)
 	if err != nil {
 		return nil, err
 	}
 	return listing.Connection(r, func(o *index.Object) *Resource { return New(instance, of, o, r.Freshness) }), nil
+}
+
+// Result returns a page of objects of one kind, which must be valid, for a noun that decodes them.
+func (s *Service) Result(ctx context.Context, instance string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (*listing.Result, error) {
+	return s.list(ctx, instance, of, request([]string{instance}, of, args, f, order, count, detail))
 }
 
 // suggest returns the error of a kind that cannot be, or a better one where a kind is named
@@ -158,6 +164,28 @@ func (s *Service) list(ctx context.Context, instance string, of Kind, r listing.
 	return result, apierror.In(err, instance)
 }
 
+// Named returns one object of a kind that the index collects of every instance; nil when there is none
+// of that name. Concurrent calls for several names share a request.
+func (s *Service) Named(ctx context.Context, instance string, of index.Type, namespace, name string, detail index.Detail) (*Resource, error) {
+	o, err := s.lister.Reader.Get(ctx, index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: of, Namespace: namespace, Name: name}, detail)
+	switch {
+	case apierror.Is(err, apierror.CodeNotFound):
+		return nil, nil //nolint:nilnil // A missing object is null in the API, not an error.
+	case err != nil:
+		return nil, apierror.In(err, instance)
+	}
+	return New(instance, Kind{of.Group, of.Version, of.Resource}, o, s.lister.Freshness.Of(ctx, o.Cluster)), nil
+}
+
+// PrefetchNamed starts reading what Named will be asked for.
+func (s *Service) PrefetchNamed(ctx context.Context, of index.Type, named []object.Name, detail index.Detail) {
+	keys := make([]index.Key, len(named))
+	for i, n := range named {
+		keys[i] = index.Key{Cluster: v1alpha1.VirtualClusterName(n.Instance), Type: of, Namespace: n.Namespace, Name: n.Name}
+	}
+	s.lister.Reader.Prefetch(ctx, keys, detail, nil)
+}
+
 // Indexed reports whether the index collects the objects of a kind.
 func (s *Service) Indexed(ctx context.Context, instance string, of Kind) (bool, error) {
 	state, err := s.live.Collected(ctx, instance, of.gvr())
@@ -165,8 +193,9 @@ func (s *Service) Indexed(ctx context.Context, instance string, of Kind) (bool, 
 }
 
 // Prefetch starts reading what List will be asked for in each instance, where the index is
-// asked.
-func (s *Service) Prefetch(ctx context.Context, instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) {
+// asked. When the objects have been read, it calls then, if it is not nil, and only afterwards
+// unblocks the callers that wait for them.
+func (s *Service) Prefetch(ctx context.Context, instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail, then func([]*index.Object)) {
 	if of.Validate() != nil {
 		return
 	}
@@ -174,7 +203,7 @@ func (s *Service) Prefetch(ctx context.Context, instances []string, of Kind, arg
 		state, err := s.live.Collected(ctx, name, of.gvr())
 		return err != nil || state == collection.None
 	})
-	s.lister.Prefetch(ctx, request(indexed, of, args, f, order, count, detail), nil)
+	s.lister.Prefetch(ctx, request(indexed, of, args, f, order, count, detail), then)
 }
 
 func request(instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) listing.Request {

@@ -60,7 +60,7 @@ func TestWhatCannotBeIsNotAskedFor(t *testing.T) {
 	if _, err := s.Get(t.Context(), "alpha", Kind{Resource: "configmaps"}, nil, "x"); !apierror.Is(err, apierror.CodeInvalid) {
 		t.Errorf("get: got %v", err)
 	}
-	s.Prefetch(t.Context(), []string{"alpha"}, Kind{}, page.Args{}, nil, nil, false, index.Whole)
+	s.Prefetch(t.Context(), []string{"alpha"}, Kind{}, page.Args{}, nil, nil, false, index.Whole, nil)
 }
 
 func TestIDs(t *testing.T) {

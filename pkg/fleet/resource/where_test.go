@@ -126,7 +126,7 @@ func TestOnlyWhatIsCollectedIsReadAhead(t *testing.T) {
 	i := &indexed{}
 	l := &live{state: map[string]collection.State{"alpha": collection.Whole, "beta": collection.None, "gamma": collection.Arriving}}
 	s := service(t, i, l)
-	s.Prefetch(t.Context(), []string{"alpha", "beta", "gamma"}, Kind{Version: "v1", Resource: "pods"}, page.Args{}, nil, nil, false, index.Metadata)
+	s.Prefetch(t.Context(), []string{"alpha", "beta", "gamma"}, Kind{Version: "v1", Resource: "pods"}, page.Args{}, nil, nil, false, index.Metadata, nil)
 	if len(i.ahead) != 2 || i.ahead[0].Cluster != "k-alpha" || i.ahead[1].Cluster != "k-gamma" || l.asked != 0 {
 		t.Errorf("%v was read ahead, and instances were asked %d times", i.ahead, l.asked)
 	}

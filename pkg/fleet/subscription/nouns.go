@@ -6,6 +6,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
@@ -58,6 +59,12 @@ func (s *Service) MemberClustersChanged(ctx context.Context, f *membercluster.Ch
 func (s *Service) PoliciesChanged(ctx context.Context, f *policy.ChangeFilter, after *string, selection changes.Selection) (<-chan *policy.Change, error) {
 	sc := scope{instances: f.Of(), types: f.Types(), filter: f.Listing()}
 	return objects(ctx, s, sc, policy.Fields(), policy.New, after, selection, "policyChanged", f)
+}
+
+// KarmadaResourcesChanged follows objects of Karmada's own API.
+func (s *Service) KarmadaResourcesChanged(ctx context.Context, f *karmadaresource.ChangeFilter, after *string, selection changes.Selection) (<-chan *karmadaresource.Change, error) {
+	sc := scope{instances: f.Of(), types: f.Types(), filter: f.Listing()}
+	return objects(ctx, s, sc, karmadaresource.Fields(), karmadaresource.New, after, selection, "karmadaResourceChanged", f)
 }
 
 // ResourcesChanged follows objects of any kind.

@@ -76,9 +76,9 @@ func Kinds() []Kind {
 	return out
 }
 
-// kindFromGVK returns which workload kind a Kubernetes kind is. The version is
+// KindFromGVK returns which workload kind a Kubernetes kind is. The version is
 // not compared: the kinds mean the same in every version that was ever served.
-func kindFromGVK(gvk schema.GroupVersionKind) (Kind, bool) {
+func KindFromGVK(gvk schema.GroupVersionKind) (Kind, bool) {
 	for _, k := range kinds {
 		if k.gvk.Group == gvk.Group && k.gvk.Kind == gvk.Kind {
 			return k.kind, true

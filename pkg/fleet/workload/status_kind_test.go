@@ -22,7 +22,7 @@ func TestKinds(t *testing.T) {
 		if got := kind.GVR().String() + " " + kind.GVK().Kind; got != want[kind] {
 			t.Errorf("%s is %q, want %q", kind, got, want[kind])
 		}
-		if back, ok := kindFromGVK(kind.GVK()); !ok || back != kind {
+		if back, ok := KindFromGVK(kind.GVK()); !ok || back != kind {
 			t.Errorf("the GVK of %s is %s, %v", kind, back, ok)
 		}
 		if back, ok := KindFromGVR(kind.GVR()); !ok || back != kind {
@@ -43,7 +43,7 @@ func TestNoKind(t *testing.T) {
 		"the plural is a resource and no kind":  {Group: "apps", Version: "v1", Kind: "deployments"},
 		"GraphQL's name is not Kubernetes' one": {Group: "batch", Version: "v1", Kind: "CRON_JOB"},
 	} {
-		if kind, ok := kindFromGVK(gvk); ok {
+		if kind, ok := KindFromGVK(gvk); ok {
 			t.Errorf("%s: %v is %s", reason, gvk, kind)
 		}
 	}
@@ -60,7 +60,7 @@ func TestNoKind(t *testing.T) {
 
 func mustKind(t *testing.T, gvk schema.GroupVersionKind) Kind {
 	t.Helper()
-	kind, ok := kindFromGVK(gvk)
+	kind, ok := KindFromGVK(gvk)
 	if !ok {
 		t.Errorf("%v is no workload", gvk)
 	}

@@ -132,7 +132,7 @@ func parseObject(raw []byte) (*Object, error) {
 // WorkloadKind returns the kind from the object's own apiVersion and kind; false when it is no
 // workload, or when they are missing (items of a typed list).
 func (o *Object) WorkloadKind() (Kind, bool) {
-	return kindFromGVK(schema.FromAPIVersionAndKind(o.APIVersion, o.Kind))
+	return KindFromGVK(schema.FromAPIVersionAndKind(o.APIVersion, o.Kind))
 }
 
 // Deleting reports whether the object's deletion was asked for.

@@ -4,7 +4,10 @@ import (
 	"testing"
 
 	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
+	appsv1alpha1 "github.com/karmada-io/karmada/pkg/apis/apps/v1alpha1"
+	autoscalingv1alpha1 "github.com/karmada-io/karmada/pkg/apis/autoscaling/v1alpha1"
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	networkingv1alpha1 "github.com/karmada-io/karmada/pkg/apis/networking/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -25,7 +28,8 @@ func Scheme(t testing.TB) *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, clusterv1alpha1.Install, policyv1alpha1.Install, workv1alpha1.Install,
-		workv1alpha2.Install, kairshipv1alpha1.AddToScheme, pediav1alpha2.AddToScheme, operatorv1alpha1.AddToScheme,
+		workv1alpha2.Install, appsv1alpha1.Install, autoscalingv1alpha1.Install, networkingv1alpha1.Install,
+		kairshipv1alpha1.AddToScheme, pediav1alpha2.AddToScheme, operatorv1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
