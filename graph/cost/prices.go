@@ -16,6 +16,8 @@ const (
 	usualFacetValues = 20
 	// usualImageUsers is the default number of workloads and clusters of an image.
 	usualImageUsers = 20
+	// usualHits is the default number of hits of a search.
+	usualHits = 20
 )
 
 // What a mutation costs: the permission, the write, and what is read for its answer.
@@ -45,6 +47,10 @@ func Prices() map[string]Price {
 		"Query.workloads": {Requests: 1},
 		"Query.pods":      {Requests: 1},
 		"Query.images":    {Requests: 1},
+		// Workloads, pods, names, parts of names and namespaces. With a role in some namespaces, the projection is
+		// asked for each of the last three first where workloads were sent to.
+		"Query.search":      {Requests: 8},
+		"SearchResult.hits": {Items: usualHits},
 
 		"Instance.workload":                   {Requests: 1},
 		"Instance.workloads":                  {Requests: 1},

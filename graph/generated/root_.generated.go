@@ -23,6 +23,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
@@ -84,6 +85,7 @@ type ResolverRoot interface {
 	ResourceBinding() ResourceBindingResolver
 	ResourceMetricSource() ResourceMetricSourceResolver
 	ResourcePlacement() ResourcePlacementResolver
+	SearchHit() SearchHitResolver
 	SetImagePayload() SetImagePayloadResolver
 	StatefulSet() StatefulSetResolver
 	StaticClusterAssignment() StaticClusterAssignmentResolver
@@ -1688,6 +1690,7 @@ type ComplexityRoot struct {
 		Instances          func(childComplexity int, first *int, after *string, filter *instance.Filter, orderBy *object.Order) int
 		Node               func(childComplexity int, id string) int
 		Pods               func(childComplexity int, first *int, after *string, filter *pod.Filter, orderBy *pod.Order) int
+		Search             func(childComplexity int, text string, first *int, types []search.Type) int
 		Viewer             func(childComplexity int) int
 		Workloads          func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		__resolve__service func(childComplexity int) int
@@ -1887,6 +1890,24 @@ type ComplexityRoot struct {
 	SchedulePriority struct {
 		PriorityClassName   func(childComplexity int) int
 		PriorityClassSource func(childComplexity int) int
+	}
+
+	SearchHit struct {
+		ClusterName func(childComplexity int) int
+		Instance    func(childComplexity int) int
+		Kind        func(childComplexity int) int
+		MatchedBy   func(childComplexity int) int
+		MatchedText func(childComplexity int) int
+		Name        func(childComplexity int) int
+		Namespace   func(childComplexity int) int
+		NodeID      func(childComplexity int) int
+		Type        func(childComplexity int) int
+	}
+
+	SearchResult struct {
+		Freshness func(childComplexity int) int
+		HasMore   func(childComplexity int) int
+		Hits      func(childComplexity int) int
 	}
 
 	ServiceCluster struct {
@@ -9226,6 +9247,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Pods(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*pod.Filter), args["orderBy"].(*pod.Order)), true
+	case "Query.search":
+		if e.ComplexityRoot.Query.Search == nil {
+			break
+		}
+
+		args, err := ec.field_Query_search_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Search(childComplexity, args["text"].(string), args["first"].(*int), args["types"].([]search.Type)), true
 	case "Query.viewer":
 		if e.ComplexityRoot.Query.Viewer == nil {
 			break
@@ -9988,6 +10020,80 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SchedulePriority.PriorityClassSource(childComplexity), true
+
+	case "SearchHit.clusterName":
+		if e.ComplexityRoot.SearchHit.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.ClusterName(childComplexity), true
+	case "SearchHit.instance":
+		if e.ComplexityRoot.SearchHit.Instance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.Instance(childComplexity), true
+	case "SearchHit.kind":
+		if e.ComplexityRoot.SearchHit.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.Kind(childComplexity), true
+	case "SearchHit.matchedBy":
+		if e.ComplexityRoot.SearchHit.MatchedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.MatchedBy(childComplexity), true
+	case "SearchHit.matchedText":
+		if e.ComplexityRoot.SearchHit.MatchedText == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.MatchedText(childComplexity), true
+	case "SearchHit.name":
+		if e.ComplexityRoot.SearchHit.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.Name(childComplexity), true
+	case "SearchHit.namespace":
+		if e.ComplexityRoot.SearchHit.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.Namespace(childComplexity), true
+	case "SearchHit.nodeId":
+		if e.ComplexityRoot.SearchHit.NodeID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.NodeID(childComplexity), true
+	case "SearchHit.type":
+		if e.ComplexityRoot.SearchHit.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchHit.Type(childComplexity), true
+
+	case "SearchResult.freshness":
+		if e.ComplexityRoot.SearchResult.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResult.Freshness(childComplexity), true
+	case "SearchResult.hasMore":
+		if e.ComplexityRoot.SearchResult.HasMore == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResult.HasMore(childComplexity), true
+	case "SearchResult.hits":
+		if e.ComplexityRoot.SearchResult.Hits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResult.Hits(childComplexity), true
 
 	case "ServiceCluster.name":
 		if e.ComplexityRoot.ServiceCluster.Name == nil {
@@ -17605,6 +17711,95 @@ type Viewer {
   groups: [String!]!
 }
 `, BuiltIn: false},
+	{Name: "../schema/search.graphqls", Input: `extend type Query {
+  """
+  The objects that fit a text best, of any type and in all instances that the caller may see: by UID, name, alias, label
+  value or image, in capitals or small letters. It has no pages; a list of one type with ` + "`" + `filter.text` + "`" + ` has.
+
+  Instances, clusters, workloads and pods are found by any of these. A text of several words finds those that have each word
+  somewhere. Member clusters, policies, nodes and namespaces are found by a part of their name, every other object that is
+  collected by its whole name.
+  """
+  search(
+    "What to look for: up to 10 words, 253 bytes in all; or a UID of a workload or a pod."
+    text: String!
+    "How many hits to return: 1 to 100, 20 unless told."
+    first: Int
+    "Only these types; all unless told."
+    types: [SearchType!]
+  ): SearchResult! @guard(by: VISIBLE)
+}
+
+"What is searched for."
+enum SearchType {
+  "Instances."
+  INSTANCE
+  "Clusters of the inventory, but for hidden ones."
+  CLUSTER
+  "Member clusters of instances."
+  MEMBER_CLUSTER
+  "Workloads of instances."
+  WORKLOAD
+  "Propagation and override policies, those of the cluster too."
+  POLICY
+  "Pods in member clusters."
+  POD
+  "Nodes of member clusters."
+  NODE
+  "Namespaces of instances and of member clusters."
+  NAMESPACE
+  "Objects of any other kind that is collected, of instances and of member clusters. Events and Works are not searched."
+  RESOURCE
+}
+
+"Where the text was found, the best first."
+enum SearchMatch {
+  "It is the UID."
+  UID
+  "In the name: the whole of it, its beginning, or a part, in this order."
+  NAME
+  "In the name for people, as in the name."
+  ALIAS
+  "In the value of a label."
+  LABEL
+  "In an image."
+  IMAGE
+  "Each word is somewhere, also in the namespace or in the key of a label."
+  TEXT
+}
+
+"What was found."
+type SearchResult {
+  "The hits, those that fit best first."
+  hits: [SearchHit!]!
+  "There are others, which fit no better."
+  hasMore: Boolean!
+  "How old the answer may be: the oldest of the instances and member clusters that were searched."
+  freshness: Freshness!
+}
+
+"An object that was found."
+type SearchHit {
+  "What it is."
+  type: SearchType!
+  "Kubernetes' name of its kind."
+  kind: String!
+  "Its global ID, for ` + "`" + `node(id)` + "`" + `; null for a pod, which has none."
+  nodeId: ID
+  "The instance that it belongs to; null for a cluster that no instance has joined."
+  instance: Instance
+  "The member cluster that it is in; null for what is in no member cluster."
+  clusterName: String
+  "Its namespace; null when it has none."
+  namespace: String
+  "Its name."
+  name: String!
+  "Where the text was found."
+  matchedBy: SearchMatch!
+  "What the text was found in, for example ` + "`" + `app=frontend` + "`" + `; the words themselves for ` + "`" + `TEXT` + "`" + `."
+  matchedText: String!
+}
+`, BuiltIn: false},
 	{Name: "../schema/subscription.graphqls", Input: `"""
 What can be followed live. A subscription first sends what exists, one ` + "`" + `ADDED` + "`" + ` for
 each object; then ` + "`" + `SYNCED` + "`" + `; then every change. Fold the events by the object's ` + "`" + `id` + "`" + `,
@@ -22204,6 +22399,42 @@ func (ec *executionContext) childFields_SchedulePriority(ctx context.Context, fi
 		return ec.fieldContext_SchedulePriority_priorityClassName(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SchedulePriority", field.Name)
+}
+
+func (ec *executionContext) childFields_SearchHit(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_SearchHit_type(ctx, field)
+	case "kind":
+		return ec.fieldContext_SearchHit_kind(ctx, field)
+	case "nodeId":
+		return ec.fieldContext_SearchHit_nodeId(ctx, field)
+	case "instance":
+		return ec.fieldContext_SearchHit_instance(ctx, field)
+	case "clusterName":
+		return ec.fieldContext_SearchHit_clusterName(ctx, field)
+	case "namespace":
+		return ec.fieldContext_SearchHit_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_SearchHit_name(ctx, field)
+	case "matchedBy":
+		return ec.fieldContext_SearchHit_matchedBy(ctx, field)
+	case "matchedText":
+		return ec.fieldContext_SearchHit_matchedText(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchHit", field.Name)
+}
+
+func (ec *executionContext) childFields_SearchResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "hits":
+		return ec.fieldContext_SearchResult_hits(ctx, field)
+	case "hasMore":
+		return ec.fieldContext_SearchResult_hasMore(ctx, field)
+	case "freshness":
+		return ec.fieldContext_SearchResult_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchResult", field.Name)
 }
 
 func (ec *executionContext) childFields_ServiceCluster(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

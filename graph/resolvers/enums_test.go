@@ -33,6 +33,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
@@ -102,6 +103,8 @@ var enums = map[string]enumRoute{
 	"PodContainerState":  {value: typed[pod.ContainerState], out: strings.Replace(onePod, "phase", "containers { state }", 1), field: "PodContainer.state"},
 	"PodFacetField":      {typed[projection.PodFacetField], `{ pods { facets(fields: [PHASE]) { field } } }`, "PodFacet.field", `{ pods { facets(fields: [$v]) { __typename } } }`, "PodConnection.facets", "fields"},
 	"PodOrderField":      {value: typed[pod.OrderField], in: `{ pods(orderBy: {field: $v}) { __typename } }`, by: "Query.pods", path: "orderBy.Field"},
+	"SearchType":         {typed[search.Type], `{ search(text: "a") { hits { type } } }`, "SearchHit.type", `{ search(text: "a", types: [$v]) { __typename } }`, "Query.search", "types"},
+	"SearchMatch":        {value: typed[search.MatchedBy], out: `{ search(text: "a") { hits { matchedBy } } }`, field: "SearchHit.matchedBy"},
 	"ImageOrderField":    {value: typed[image.OrderField], in: `{ images(orderBy: {field: $v}) { __typename } }`, by: "Query.images", path: "orderBy.Field"},
 	"FreshnessSource":    {value: typed[freshness.Source], out: `{ instance(name: "alpha") { freshness { source } } }`, field: "Freshness.source"},
 	"WorkloadKind":       {typed[workload.Kind], `{ workloads { nodes { kind } } }`, "Deployment.kind", `{ workloads(filter: {kinds: [$v]}) { __typename } }`, "Query.workloads", "filter.Kinds"},
@@ -226,7 +229,7 @@ func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
 	undone := []resources.Result{{Rollback: &resources.Undone{}}}
 	warned := &policy.CreatedOverridePolicy{Warnings: []write.Warning{{}}}
-	answers := world().with(intercept{"Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
+	answers := world().with(intercept{"Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}

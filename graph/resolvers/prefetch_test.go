@@ -32,6 +32,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -128,7 +129,7 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	anyKind := resource.NewService(lister, allCollected{}, resource.Members{Clusters: clusters, Watched: inventory})
 	workloads, pods := workload.NewService(lister, over, instances, clusters, membercluster.NewCache(r, clock)), pod.NewService(lister, instances, clusters, members, inventory)
 	return &Resolver{Fleet: Fleet{
-		Instances: instances, Clusters: clusters, MemberClusters: members, Pods: pods, Images: image.NewService(lister, instances, pods, workloads), Namespaces: namespace.NewService(lister),
+		Instances: instances, Clusters: clusters, MemberClusters: members, Pods: pods, Images: image.NewService(lister, instances, pods, workloads), Search: search.NewService(lister, instances, clusters, inventory), Namespaces: namespace.NewService(lister),
 		Workloads: workloads, Bindings: binding.NewService(lister),
 		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: anyKind, ClusterNodes: clusternode.NewService(anyKind), KarmadaResources: karmadaresource.NewService(anyKind),
 	}}

@@ -20,6 +20,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/subscription"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
@@ -55,6 +56,7 @@ type Fleet struct {
 	ClusterNodes     *clusternode.Service
 	Kubeconfigs      *kubeconfig.Service
 	KarmadaResources *karmadaresource.Service
+	Search           *search.Service
 
 	// Live follows what changes, Operations how far long operations have come.
 	Live       *subscription.Service

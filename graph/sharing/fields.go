@@ -17,7 +17,7 @@ const (
 // arguments, from stored objects, and from the caller's authz.Visibility; not if it depends on the
 // caller, on the request, on the time of the answer, or on an instance's answer to this caller.
 var Shared = Fields{
-	"Query": "node cluster clusters images instance instances pods workloads _entities",
+	"Query": "node cluster clusters images instance instances pods search workloads _entities",
 	"Node":  "id",
 
 	"Instance": "name alias mode state conditions karmadaVersion kubernetesVersion kubeSystemID labels summary createdAt freshness viewerCan " +
@@ -82,6 +82,8 @@ var Shared = Fields{
 	"ImageCluster":          "instanceName clusterName podCount",
 	"ImageConnection":       connection,
 	"ImageEdge":             edge,
+	"SearchResult":          "hits hasMore freshness",
+	"SearchHit":             "type kind nodeId instance clusterName namespace name matchedBy matchedText",
 
 	"ResourceBinding":      "instance namespace name clusters replicas schedulerName conditions aggregatedStatus createdAt resourceVersion freshness",
 	"TargetCluster":        "name replicas",

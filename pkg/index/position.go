@@ -52,7 +52,7 @@ func compare(o Order, a, b Position) int {
 	namespace, name := cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)
 	rest := cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Kind, b.Kind))
 	switch o.Field {
-	case OrderByName:
+	case OrderByName, OrderByRelevance:
 		c = cmp.Or(name, namespace, rest)
 	case OrderByCreation:
 		c = cmp.Or(a.CreatedAt.Compare(b.CreatedAt), namespace, name, rest)

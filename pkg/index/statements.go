@@ -175,7 +175,7 @@ func (d *dialect) columns(o Order) []sqlText {
 		return []sqlText{colName, colNamespace, colCluster, colKind}
 	case OrderByCreation:
 		return []sqlText{d.createdColumn, colNamespace, colName, colCluster, colKind}
-	case OrderByNamespace, OrderByHealth, OrderByReady, OrderByRestarts: // The last three need the projection.
+	case OrderByNamespace, OrderByHealth, OrderByReady, OrderByRestarts, OrderByRelevance: // All but the first need the projection.
 	}
 	return []sqlText{colNamespace, colName, colCluster, colKind}
 }
@@ -271,7 +271,7 @@ func (d *dialect) after(c *clause, o Order, p *Position) {
 		c.add(sqlFourValues, p.Name, p.Namespace, p.Cluster, p.Kind)
 	case OrderByCreation:
 		c.add(sqlFiveValues, d.createdParam(*p), p.Namespace, p.Name, p.Cluster, p.Kind)
-	case OrderByNamespace, OrderByHealth, OrderByReady, OrderByRestarts:
+	case OrderByNamespace, OrderByHealth, OrderByReady, OrderByRestarts, OrderByRelevance:
 		c.add(sqlFourValues, p.Namespace, p.Name, p.Cluster, p.Kind)
 	}
 }

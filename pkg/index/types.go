@@ -205,6 +205,9 @@ const (
 	OrderByReady
 	// OrderByRestarts orders pods by the restarts of their containers. It needs Projected.
 	OrderByRestarts
+	// OrderByRelevance orders by how well workloads, or pods, fit Projected.Relevant. No page of it is
+	// followed by another.
+	OrderByRelevance
 )
 
 // Order is the order of a list.
@@ -276,6 +279,10 @@ type Projected struct {
 	Images []string
 	// Words: only those that have each of these words somewhere; see workload.SearchText.
 	Words []string
+	// UID: only the one with this UID, where not empty.
+	UID string `json:",omitempty"`
+	// Relevant is the text, in small letters, that OrderByRelevance orders by.
+	Relevant string `json:",omitempty"`
 	// Facets has the items of all pages counted by fields instead of listed, with at most
 	// FacetValues values of each. Those of pods are values of projection.PodFacetField.
 	Facets      []projection.FacetField

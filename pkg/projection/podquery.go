@@ -36,6 +36,10 @@ type PodQuery struct {
 	Images []string
 	// Words have to be in the text that is searched in, each somewhere.
 	Words []string
+	// UID is that of the pod; empty for any.
+	UID string
+	// Relevant is the text, in small letters, that PodsByRelevance orders by.
+	Relevant string
 	// Confined reports whether there are instances which the caller must not learn of, not even by
 	// the time that an answer takes. Scopes say so too.
 	Confined bool
@@ -60,6 +64,8 @@ const (
 	PodsByCreation
 	// PodsByRestarts orders by the restarts of all containers.
 	PodsByRestarts
+	// PodsByRelevance orders by where a pod has the Relevant text, then by name. No page of it is followed.
+	PodsByRelevance
 )
 
 // PodOrder is the order of a list of pods.
@@ -206,6 +212,9 @@ var shownPodColumns = slices.DeleteFunc(slices.Clone(podColumns), func(c column)
 // podPage is the statement that reads a page.
 func (s *statement) podPage(q *PodQuery) string {
 	columns := s.podOrder(q.Order.Field)
+	if q.Order.Field == PodsByRelevance {
+		columns = append([]string{s.relevance(q.Relevant)}, columns...)
+	}
 	reach, where := s.podsFrom(q), s.podsWhere(q)
 	from := reach + where
 	count := "NULL"
@@ -245,7 +254,7 @@ func (s *statement) podOrder(field PodOrderField) []string {
 	}
 	namespace, name, rest := "w.namespace"+bytes, "w.name"+bytes, []string{"w.instance" + bytes, "w.cluster" + bytes}
 	switch field {
-	case PodsByName:
+	case PodsByName, PodsByRelevance:
 		return append([]string{name, namespace}, rest...)
 	case PodsByCreation:
 		return append([]string{"w.created_at", namespace, name}, rest...)
@@ -270,7 +279,7 @@ func (s *statement) podsAfter(q *PodQuery, columns []string) string {
 		values = append([]any{p.CreatedAt}, values...)
 	case PodsByRestarts:
 		values = append([]any{p.Restarts}, values...)
-	case PodsByNamespace:
+	case PodsByNamespace, PodsByRelevance:
 	}
 	return s.follows(columns, values, q.Order.Desc)
 }
@@ -280,7 +289,7 @@ func (q *PodQuery) confined() bool { return q.Confined || len(q.Scopes) > 0 }
 
 // searches reports whether pods are selected by what indexes of all instances have.
 func (q *PodQuery) searches() bool {
-	return len(q.Clusters)+len(q.Nodes)+len(q.Names)+len(q.Images)+len(q.Words) > 0 || q.Selector != nil
+	return len(q.Clusters)+len(q.Nodes)+len(q.Names)+len(q.Images)+len(q.Words) > 0 || q.UID != "" || q.Selector != nil
 }
 
 // podsFrom are the pods that are in reach, so that a condition can follow. Pods of scopes are read by
@@ -331,6 +340,9 @@ func (s *statement) podsWhere(q *PodQuery) string {
 		if len(c.values) > 0 {
 			and(s.in(c.column, c.values))
 		}
+	}
+	if q.UID != "" {
+		and("w.uid = " + s.value(q.UID))
 	}
 	if q.NameContains != "" {
 		and("replace(w.name, " + s.value(q.NameContains) + ", '') <> w.name")

@@ -38,6 +38,10 @@ type Query struct {
 	Images []string
 	// Words have to be in the text that is searched in, each somewhere.
 	Words []string
+	// UID is that of the workload; empty for any.
+	UID string
+	// Relevant is the text, in small letters, that ByRelevance orders by.
+	Relevant string
 	// Confined reports whether there are instances which the caller must not learn of, not even by
 	// the time that an answer takes. Scopes say so too.
 	Confined bool
@@ -79,6 +83,8 @@ const (
 	ByHealth
 	// ByReady orders by the number of ready replicas.
 	ByReady
+	// ByRelevance orders by where a row has the Relevant text, then by name. No page of it is followed.
+	ByRelevance
 )
 
 // Order is the order of a list.
@@ -169,6 +175,9 @@ func (s *statement) page(q *Query) string {
 	reach, where := s.reach(q), s.where(q)
 	from := s.from(q, reach) + where
 	columns := s.order(q.Order.Field)
+	if q.Order.Field == ByRelevance {
+		columns = append([]string{s.relevance(q.Relevant)}, columns...)
+	}
 	count := q.count(q.tallied(), reach.condition+where, from)
 	by := ordered(columns, q.Order.Desc)
 	if !s.db.postgres && where == "" && !q.confined() {
@@ -255,8 +264,12 @@ func (db *DB) Find(ctx context.Context, keys []WorkloadKey, show Show) (*Selecti
 // those of other tables.
 func pageColumns(order OrderField) string {
 	columns := "w.id, w.created_at, " + names("w.", workloadKey, stateColumns)
-	if order == ByReady {
+	switch order {
+	case ByReady:
 		columns += ", w.ready"
+	case ByRelevance:
+		columns += ", w.label_kv"
+	case ByNamespace, ByName, ByCreation, ByHealth:
 	}
 	return columns
 }

@@ -79,6 +79,9 @@ func (s *statement) where(q *Query) string {
 		// where a statement says so.
 		and("w.health <> 'HEALTHY'")
 	}
+	if q.UID != "" {
+		and("w.uid = " + s.value(q.UID))
+	}
 	if q.NameContains != "" {
 		and("replace(w.name, " + s.value(q.NameContains) + ", '') <> w.name")
 	}
@@ -115,7 +118,11 @@ func (s *statement) from(q *Query, in *reach) string {
 	if !s.db.postgres || !q.confined() || !q.searches() && len(q.Instances) > 0 {
 		return "kairship.workload w WHERE " + in.condition
 	}
-	columns := pageColumns(q.Order.Field) + ", " + names("w.", filterColumns)
+	order := q.Order.Field
+	if order == ByRelevance {
+		order = ByName // The labels are among those that lists are filtered by.
+	}
+	columns := pageColumns(order) + ", " + names("w.", filterColumns)
 	read := func(condition string) string {
 		return "(SELECT " + columns + " FROM kairship.workload w WHERE " + condition + " OFFSET 0) w"
 	}
@@ -134,7 +141,7 @@ func (q *Query) confined() bool { return q.Confined || len(q.Scopes) > 0 }
 
 // searches reports whether workloads are selected by what indexes of all instances have.
 func (q *Query) searches() bool {
-	return len(q.Labels)+len(q.ScheduledTo)+len(q.Images)+len(q.Words) > 0 || q.Selector != nil
+	return len(q.Labels)+len(q.ScheduledTo)+len(q.Images)+len(q.Words) > 0 || q.UID != "" || q.Selector != nil
 }
 
 // listed is the condition that a column is one of the IDs that a statement selects. PostgreSQL
@@ -287,7 +294,7 @@ func (s *statement) order(field OrderField) []string {
 	}
 	namespace, name, rest := "w.namespace"+bytes, "w.name"+bytes, []string{"w.instance" + bytes, "w.kind" + bytes}
 	switch field {
-	case ByName:
+	case ByName, ByRelevance:
 		return append([]string{name, namespace}, rest...)
 	case ByCreation:
 		return append([]string{"w.created_at", namespace, name}, rest...)
@@ -298,6 +305,19 @@ func (s *statement) order(field OrderField) []string {
 	case ByNamespace:
 	}
 	return append([]string{namespace, name}, rest...)
+}
+
+// relevance is the expression of how well a row w, of a table with names, UIDs and labels, fits a text
+// that is searched for; the least fits best.
+func (s *statement) relevance(text string) string {
+	v := s.value(text)
+	if s.db.postgres {
+		v += "::text"
+	}
+	const name = "lower(w.name)"
+	label := s.find("lower(substr(e.value, "+s.find("e.value", "'='")+" + 1))", v)
+	return "(CASE WHEN w.uid = " + v + " THEN 0 WHEN " + name + " = " + v + " THEN 1 WHEN substr(" + name + ", 1, length(" + v + ")) = " + v + " THEN 2 WHEN " + s.find(name, v) + " > 0 THEN 3" +
+		" WHEN EXISTS (SELECT 1 FROM " + s.elements("w.label_kv") + " WHERE " + label + " > 0) THEN 4 ELSE 5 END)"
 }
 
 // severity is the expression of the Severity of a row.
@@ -326,7 +346,7 @@ func (s *statement) after(q *Query, columns []string) string {
 		values = append([]any{p.Severity}, values...)
 	case ByReady:
 		values = append([]any{p.Ready}, values...)
-	case ByNamespace:
+	case ByNamespace, ByRelevance:
 	}
 	return s.follows(columns, values, q.Order.Desc)
 }

@@ -52,6 +52,8 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	for _, c := range imageCases {
 		tried["Query.images("+c.argument+")"] = true
 	}
+	// TestSearch
+	tried["Query.search(text)"], tried["Query.search(first)"], tried["Query.search(types)"] = true, true, true
 	tried["Image.workloads(first)"], tried["Image.clusters(first)"] = true, true
 	for node := range memoryFacets { // TestFacetsInMemory
 		tried[node+"Connection.facets(fields)"], tried[node+"Connection.facets(first)"] = true, true

@@ -53,7 +53,7 @@ func (s *Service) Get(ctx context.Context, name string) (*Cluster, error) {
 
 // List returns a page of the inventory.
 func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *object.Order, facets listing.Facets) (*Connection, error) {
-	all, err := s.all(ctx)
+	all, err := s.All(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *ob
 // instance. They are also the names of their rows in the index and, because Kairship joins
 // them so, those of the instance's member clusters.
 func (s *Service) Joined(ctx context.Context) (map[string][]string, error) {
-	all, err := s.all(ctx)
+	all, err := s.All(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,8 @@ func (s *Service) Joined(ctx context.Context) (map[string][]string, error) {
 	return joined, nil
 }
 
-func (s *Service) all(ctx context.Context) ([]*Cluster, error) {
+// All returns all clusters of the inventory, in no order.
+func (s *Service) All(ctx context.Context) ([]*Cluster, error) {
 	var list v1alpha1.ClusterList
 	if err := s.clusters.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err

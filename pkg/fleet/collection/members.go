@@ -35,6 +35,17 @@ func (k Kinds) Has(of schema.GroupVersionResource) bool {
 	})
 }
 
+// All returns each of them.
+func (k Kinds) All() []schema.GroupVersionResource {
+	var all []schema.GroupVersionResource
+	for i := range k {
+		for _, resource := range k[i].Resources {
+			all = append(all, schema.GroupVersionResource{Group: k[i].Group, Version: versionOf(&k[i]), Resource: resource})
+		}
+	}
+	return all
+}
+
 // String names them for a person.
 func (k Kinds) String() string {
 	names := make([]string, len(k))

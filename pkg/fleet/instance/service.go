@@ -50,7 +50,7 @@ func (s *Service) Get(ctx context.Context, name string) (*Instance, error) {
 
 // List returns a page of instances.
 func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *object.Order) (*Connection, error) {
-	all, err := s.all(ctx)
+	all, err := s.All(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *ob
 
 // Names are the names of all instances, in order.
 func (s *Service) Names(ctx context.Context) ([]string, error) {
-	all, err := s.all(ctx)
+	all, err := s.All(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,8 @@ func (s *Service) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-func (s *Service) all(ctx context.Context) ([]*Instance, error) {
+// All returns all instances, in no order.
+func (s *Service) All(ctx context.Context) ([]*Instance, error) {
 	var list v1alpha1.InstanceList
 	if err := s.instances.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err

@@ -151,7 +151,7 @@ func podQueryOf(q *index.ListQuery) *projection.PodQuery {
 	of := q.Projected.Pods
 	p := &projection.PodQuery{
 		Clusters: of.Clusters, Namespaces: q.Namespaces, Names: q.Names, Nodes: of.Nodes, Phases: of.Phases, Ready: of.Ready,
-		NameContains: q.NameContains, Selector: q.Selector, Images: q.Projected.Images, Words: q.Projected.Words, Confined: q.Confined,
+		NameContains: q.NameContains, Selector: q.Selector, Images: q.Projected.Images, Words: q.Projected.Words, UID: q.Projected.UID, Relevant: q.Projected.Relevant, Confined: q.Confined,
 		Order: projection.PodOrder{Field: podOrderOf(q.Order.Field), Desc: q.Order.Desc}, Limit: q.Limit, WithCount: q.WithCount,
 	}
 	p.Instances, p.Scopes = reachOf(q)
@@ -170,6 +170,8 @@ func podOrderOf(field index.OrderField) projection.PodOrderField {
 		return projection.PodsByCreation
 	case index.OrderByRestarts:
 		return projection.PodsByRestarts
+	case index.OrderByRelevance:
+		return projection.PodsByRelevance
 	case index.OrderByNamespace, index.OrderByHealth, index.OrderByReady: // Pods have neither of the last two.
 	}
 	return projection.PodsByNamespace

@@ -19,6 +19,7 @@ func queryOf(q *index.ListQuery) (*projection.Query, error) {
 	}
 	if only := q.Projected; only != nil {
 		p.Health, p.ScheduledTo, p.Images, p.Words = only.Health, only.ScheduledTo, only.Images, only.Words
+		p.UID, p.Relevant = only.UID, only.Relevant
 	}
 	p.Instances, p.Scopes = reachOf(q)
 	for _, t := range q.Types {
@@ -99,6 +100,8 @@ func orderOf(field index.OrderField) projection.OrderField {
 		return projection.ByHealth
 	case index.OrderByReady:
 		return projection.ByReady
+	case index.OrderByRelevance:
+		return projection.ByRelevance
 	case index.OrderByNamespace, index.OrderByRestarts: // Workloads have no restarts.
 	}
 	return projection.ByNamespace
