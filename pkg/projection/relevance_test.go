@@ -26,7 +26,9 @@ func TestByRelevance(t *testing.T) {
 			w.Search, p.Search = name+" web", name+" web"
 		}
 		db := filledPods(t, index, pods)
-		err := db.Round(t.Context(), func(*projection.Snapshot) (*projection.Writes, error) { return &projection.Writes{Workloads: workloads}, nil })
+		err := db.Round(t.Context(), func(*projection.Snapshot) (*projection.Writes, error) {
+			return &projection.Writes{Workloads: workloads}, nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
