@@ -50,6 +50,12 @@ type scaleData struct {
 			TotalValues int `json:"totalValues"`
 		} `json:"facets"`
 	} `json:"pods"`
+	Images struct {
+		TotalCount *int `json:"totalCount"`
+	} `json:"images"`
+	Search struct {
+		Hits []gqlNamed `json:"hits"`
+	} `json:"search"`
 	Instance struct {
 		Workload *scaleWorkload `json:"workload"`
 	} `json:"instance"`
@@ -201,6 +207,10 @@ func questions(ctx context.Context, client *graphqlClient, f scaleFleet, written
 	words := filters(min(200, f.workloads/10), func(k int) map[string]any {
 		return map[string]any{"text": fmt.Sprintf("app-%05d", k*(f.workloads/10)/min(200, f.workloads/10))}
 	})
+	searches := make([]map[string]any, len(words))
+	for i, of := range words {
+		searches[i] = map[string]any{"text": of["filter"].(map[string]any)["text"]}
+	}
 	worst := filters(1, func(int) map[string]any { return map[string]any{"health": []string{"DEGRADED"}} })
 	everything := []map[string]any{{}}
 	named := "totalCount nodes { namespace name health }"
@@ -236,6 +246,18 @@ func questions(ctx context.Context, client *graphqlClient, f scaleFleet, written
 		{name: "text", title: "the 10 whose name has a text", target: 30, variables: words, query: scaleList("", "nodes { namespace name }"), check: func(d *scaleData) error {
 			if len(d.Workloads.Nodes) != 10 {
 				return fmt.Errorf("%d workloads are found, want 10", len(d.Workloads.Nodes))
+			}
+			return nil
+		}},
+		{name: "search", title: "the best 20 of all kinds by a part of a name", variables: searches, query: `query Search($text: String!) { search(text: $text) { hits { type name namespace clusterName } } }`, check: func(d *scaleData) error {
+			if len(d.Search.Hits) < 10 {
+				return fmt.Errorf("%d hits are found, want 10 or more", len(d.Search.Hits))
+			}
+			return nil
+		}},
+		{name: "images", title: "50 images, those with the most pods first, and totalCount", variables: everything, query: `{ images(first: 50, orderBy: {field: PODS, direction: DESC}) { totalCount nodes { reference podCount } } }`, check: func(d *scaleData) error {
+			if valueOf(d.Images.TotalCount) < f.workloads/100 {
+				return fmt.Errorf("totalCount is %d", valueOf(d.Images.TotalCount))
 			}
 			return nil
 		}},
