@@ -103,10 +103,11 @@ var rootMatrix = []struct {
 	{"images", `images(filter: {instances: ["alpha", "none-such"], namespaces: ["billing"]}) { totalCount nodes { name: reference } }`, outcomes{"0:", "0:", "0:", "0:"}},
 	{"images", `images(filter: {cluster: ["m3"], text: "API"}) { totalCount nodes { name: repository } }`, outcomes{"1: billing/api", "0:", "1: billing/api", "0:"}},
 
-	{"search", `search(text: "ledger", types: [WORKLOAD, POLICY]) { hits { name } }`, outcomes{"ledger ledger", "", "ledger ledger", ""}},
+	{"search", `search(text: "ledger", types: [WORKLOAD, POLICY]) { hits { name } }`, outcomes{"ledger", "", "ledger", ""}},
+	{"search", `search(text: "billing", types: [POLICY]) { hits { name } }`, outcomes{"billing", "", "billing", ""}},
 	{"search", `search(text: "stuck", types: [WORKLOAD, POLICY]) { hits { name } }`, outcomes{"stuck stuck", "stuck stuck", "", ""}},
 	{"search", `search(text: "m1", types: [MEMBER_CLUSTER, CLUSTER]) { hits { name } }`, outcomes{"m1 m1", "m1 m1", "", ""}},
-	{"search", `search(text: "m3-node-0", types: [NODE]) { hits { name } }`, outcomes{"m3-node-0", "", "m3-node-0", ""}},
+	{"search", `search(text: "m3-node-1", types: [NODE]) { hits { name } }`, outcomes{"m3-node-1", "", "m3-node-1", ""}},
 
 	{"node", fmt.Sprintf(`node(id: %q) { ... on Instance { name } }`, nodeid.New("Instance", "alpha")), outcomes{"alpha", "alpha", "null", "null"}},
 	{"node", fmt.Sprintf(`node(id: %q) { ... on Instance { name } }`, nodeid.New("Instance", "none-such")), outcomes{"null", "null", "null", "null"}},

@@ -143,9 +143,9 @@ func TestResourcesInMembersAreConfined(t *testing.T) {
 		return fmt.Sprintf(`node(id: %q) { ... on Resource { name } }`, nodeid.New(resource.InMember, "alpha", member, "apps", "v1", "deployments", "shop", "frontend"))
 	}
 	agent := fmt.Sprintf(`node(id: %q) { id }`, nodeid.New(resource.InMember, "alpha", "m1", "apps", "v1", "daemonsets", "ops", "agent"))
-	node := fmt.Sprintf(`node(id: %q) { id }`, nodeid.New(resource.InMember, "alpha", "m1", "", "v1", "nodes", "", "m1-node-0"))
+	node := fmt.Sprintf(`node(id: %q) { id }`, nodeid.New(resource.InMember, "alpha", "m1", "", "v1", "nodes", "", "m1-node-1"))
 	nodesOf := func(instance, member string) string {
-		return fmt.Sprintf(`instance(name: %q) { memberCluster(name: %q) { clusterNodes(filter: {name: ["m1-node-0"]}) { totalCount nodes { name } } } }`, instance, member)
+		return fmt.Sprintf(`instance(name: %q) { memberCluster(name: %q) { clusterNodes(filter: {name: ["m1-node-1"]}) { totalCount nodes { name } } } }`, instance, member)
 	}
 	const frontendName = `, filter: {name: ["frontend"]}`
 	poll.Until(t, propagationTimeout, "the viewer sees the Deployment", func(ctx context.Context) error {
@@ -166,7 +166,7 @@ func TestResourcesInMembersAreConfined(t *testing.T) {
 		{"alice", on.as(t, "alice"), resourcesIn("m3", "", "nodes", "", counted), "<nil>:"},
 		{"alice", on.as(t, "alice"), resourcesIn("m9", "", "nodes", "", counted), "<nil>:"},
 		{"alice", on.as(t, "alice"), frontend("m3"), "null"},
-		{"alice", on.as(t, "alice"), nodesOf("alpha", "m1"), "1: m1-node-0"},
+		{"alice", on.as(t, "alice"), nodesOf("alpha", "m1"), "1: m1-node-1"},
 		{"bob", on.as(t, "bob"), nodesOf("alpha", "m1"), "null"},
 		{"bob", on.as(t, "bob"), nodesOf("beta", "m1"), "null"},
 		{"mallory", on.as(t, "mallory"), nodesOf("alpha", "m1"), "null"},

@@ -61,7 +61,8 @@ func TestSearch(t *testing.T) {
 	}{
 		{`text: "ALPHA", types: [INSTANCE]`, []string{"INSTANCE/alpha/alpha by NAME"}},
 		{`text: "m3"`, []string{"CLUSTER/beta/m3 by NAME", "MEMBER_CLUSTER/beta/m3 by NAME"}},
-		{`text: "ledger", first: 2`, []string{"WORKLOAD/beta/billing/ledger by NAME", "POLICY/beta/billing/ledger by NAME"}},
+		{`text: "ledger", first: 2`, []string{"WORKLOAD/beta/billing/ledger by NAME", "RESOURCE/beta/m3/billing/ledger by NAME"}},
+		{`text: "billing", types: [POLICY]`, []string{"POLICY/beta/billing/billing by NAME"}},
 		{`text: "ledger-", types: [POD]`, []string{"POD/beta/m3/billing/ledger-0 by NAME", "POD/beta/m3/billing/ledger-1 by NAME", "POD/beta/m3/billing/ledger-2 by NAME"}},
 		{`text: "ops/agent:5.1.0", types: [WORKLOAD]`, []string{"WORKLOAD/alpha/ops/agent by IMAGE"}},
 		{`text: "billing ledger", types: [WORKLOAD]`, []string{"WORKLOAD/beta/billing/ledger by TEXT"}},
@@ -164,7 +165,7 @@ func TestSearchOfOneNamespace(t *testing.T) {
 				}
 			}
 		}
-		for _, text := range []string{"agent", "ledger", "m3", "ops", "billing", "beta", "m1-node-0", "report"} {
+		for _, text := range []string{"agent", "ledger", "m3", "ops", "billing", "beta", "m1-node-1", "report"} {
 			if _, names, more, err := hitsOf(ctx, viewer.Client, fmt.Sprintf("text: %q", text)); err != nil || more || len(names) > 0 {
 				return fmt.Errorf("%q finds %q, %v", text, names, err)
 			}
