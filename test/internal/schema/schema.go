@@ -95,24 +95,24 @@ func Values(s *ast.Schema, enum string) []string {
 }
 
 // Selection selects every field of a type down to a depth, but for lists and
-// fields that need arguments. Fields of an interface's types are selected too.
-func Selection(s *ast.Schema, typ string, depth int) string {
+// fields that need arguments, or are left out by name. Fields of an interface's types are selected too.
+func Selection(s *ast.Schema, typ string, depth int, without ...string) string {
 	var b strings.Builder
-	selection(&b, s, s.Types[typ], depth)
+	selection(&b, s, s.Types[typ], depth, without)
 	return b.String()
 }
 
-func selection(b *strings.Builder, s *ast.Schema, def *ast.Definition, depth int) {
+func selection(b *strings.Builder, s *ast.Schema, def *ast.Definition, depth int, without []string) {
 	b.WriteString("{ __typename")
 	for _, f := range def.Fields {
-		selectField(b, s, f, depth)
+		selectField(b, s, f, depth, without)
 	}
 	if def.IsAbstractType() {
 		for _, possible := range s.GetPossibleTypes(def) {
 			var own strings.Builder
 			for _, f := range possible.Fields {
 				if def.Fields.ForName(f.Name) == nil {
-					selectField(&own, s, f, depth)
+					selectField(&own, s, f, depth, without)
 				}
 			}
 			if own.Len() > 0 {
@@ -123,17 +123,17 @@ func selection(b *strings.Builder, s *ast.Schema, def *ast.Definition, depth int
 	b.WriteString(" }")
 }
 
-func selectField(b *strings.Builder, s *ast.Schema, f *ast.FieldDefinition, depth int) {
+func selectField(b *strings.Builder, s *ast.Schema, f *ast.FieldDefinition, depth int, without []string) {
 	def := s.Types[f.Type.Name()]
 	needsArguments := slices.ContainsFunc(f.Arguments, func(a *ast.ArgumentDefinition) bool {
 		return a.Type.NonNull && a.DefaultValue == nil
 	})
 	switch {
-	case strings.HasPrefix(f.Name, "__") || needsArguments || strings.HasSuffix(def.Name, "Connection"):
+	case strings.HasPrefix(f.Name, "__") || needsArguments || slices.Contains(without, f.Name) || strings.HasSuffix(def.Name, "Connection"):
 	case def.IsLeafType():
 		b.WriteString(" " + f.Name)
 	case depth > 1:
 		b.WriteString(" " + f.Name + " ")
-		selection(b, s, def, depth-1)
+		selection(b, s, def, depth-1, without)
 	}
 }
