@@ -100,7 +100,7 @@ func sorted(rows []indextest.Row, o index.Order) []string {
 			c = cmp.Compare(a.Name, b.Name)
 		case index.OrderByCreation:
 			c = a.CreatedAt.Compare(b.CreatedAt)
-		case index.OrderByHealth, index.OrderByReady, index.OrderByRestarts: // The index has no states.
+		case index.OrderByHealth, index.OrderByReady, index.OrderByRestarts, index.OrderByRelevance: // The index has no states.
 		}
 		c = cmp.Or(c, cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Kind, b.Kind))
 		if o.Desc {

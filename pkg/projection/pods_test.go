@@ -218,7 +218,7 @@ func comparePods(o projection.PodOrder, a, b *projection.PodPosition) int {
 		c = cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), c)
 	case projection.PodsByRestarts:
 		c = cmp.Or(cmp.Compare(a.Restarts, b.Restarts), c)
-	case projection.PodsByNamespace:
+	case projection.PodsByNamespace, projection.PodsByRelevance:
 	}
 	if o.Desc {
 		return -c

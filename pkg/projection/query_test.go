@@ -257,7 +257,7 @@ func compare(o projection.Order, a, b *projection.Position) int {
 		c = cmp.Or(cmp.Compare(a.Severity, b.Severity), c)
 	case projection.ByReady:
 		c = cmp.Or(cmp.Compare(a.Ready, b.Ready), c)
-	case projection.ByNamespace:
+	case projection.ByNamespace, projection.ByRelevance:
 	}
 	if o.Desc {
 		return -c

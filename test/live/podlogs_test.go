@@ -40,7 +40,9 @@ func someLogs(t *testing.T, s *gql.Stream, n int) []logEvent {
 		if e == nil || len(e.Errors) > 0 || e.Lost != nil || e.Complete {
 			t.Fatalf("after %+v came %+v", all, e)
 		}
-		var data struct{ PodLogs logEvent }
+		var data struct {
+			PodLogs logEvent `json:"podLogs"`
+		}
 		if err := json.Unmarshal(e.Data, &data); err != nil {
 			t.Fatal(err)
 		}
@@ -61,12 +63,15 @@ func saying(events []logEvent, text string) string {
 	return strings.Join(all, " ")
 }
 
+// oneAndThree are the clusters of the pods of the frontend.
+var oneAndThree = strings.Join([]string{"m1", "m2", "m2", "m2"}, " ")
+
 // TestPodLogs follows what the simulated containers write, all of them into one file of the fleet.
 func TestPodLogs(t *testing.T) {
 	admin := person(t, "admin")
 	s := podLogs(t, admin, frontend)
 	first := someLogs(t, s, 8)
-	if saying(first, "This container is simulated") != "m1 m2 m2 m2" || saying(first, "All simulated") != "m1 m2 m2 m2" {
+	if saying(first, "This container is simulated") != oneAndThree || saying(first, "All simulated") != oneAndThree {
 		t.Errorf("told of %+v", first)
 	}
 	one := first[slices.IndexFunc(first, func(e logEvent) bool { return e.ClusterName == "m1" })]
@@ -77,7 +82,7 @@ func TestPodLogs(t *testing.T) {
 	}
 	word := unique("written")
 	appendLog(t, word)
-	if got := someLogs(t, s, 4); saying(got, word) != "m1 m2 m2 m2" {
+	if got := someLogs(t, s, 4); saying(got, word) != oneAndThree {
 		t.Errorf("told of %+v", got)
 	}
 	if got := someLogs(t, ofPod, 1); saying(got, word) != "m1" {

@@ -376,7 +376,7 @@ func typeOf(of []index.Type, o *index.Object) index.Type {
 	guessed, _ := meta.UnsafeGuessKindToResource(schema.FromAPIVersionAndKind(o.APIVersion, o.Kind))
 	t := index.Type{Group: guessed.Group, Version: guessed.Version, Resource: guessed.Resource, Kind: o.Kind}
 	for _, one := range of {
-		if one.Group == t.Group && one.Version == t.Version && (one.Kind == o.Kind || one.Resource == t.Resource || one.Kind == "" && one.Resource == strings.ToLower(o.Kind)) {
+		if one.Group == t.Group && one.Version == t.Version && (one.Kind == o.Kind || one.Resource == t.Resource || one.Kind == "" && strings.EqualFold(one.Resource, o.Kind)) {
 			return index.Type{Group: one.Group, Version: one.Version, Resource: one.Resource, Kind: o.Kind}
 		}
 	}
