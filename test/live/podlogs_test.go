@@ -16,9 +16,13 @@ import (
 
 // logEvent is an event of podLogs.
 type logEvent struct {
-	Type, ClusterName, PodName, ContainerName string
-	Time                                      *time.Time
-	Line, Message                             *string
+	Type          string     `json:"type"`
+	ClusterName   string     `json:"clusterName"`
+	PodName       string     `json:"podName"`
+	ContainerName string     `json:"containerName"`
+	Time          *time.Time `json:"time"`
+	Line          *string    `json:"line"`
+	Message       *string    `json:"message"`
 }
 
 const frontend = `instance: "alpha", namespace: "shop", kind: DEPLOYMENT, name: "frontend"`
