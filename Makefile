@@ -141,7 +141,7 @@ test-faults: ## Of these only those that kill and stop parts of the fleet (KAIRS
 	@KAIRSHIP_FAULTS=only $(MAKE) test-fleet
 
 .PHONY: chaos
-chaos: ui ## Ten minutes of chaos in a fleet of its own (KAIRSHIP_CHAOS=10m, KAIRSHIP_CHAOS_SEED=n to repeat one); a short form is in test-faults
+chaos: ui ## Ten minutes of chaos in a fleet of its own (KAIRSHIP_CHAOS=10m, KAIRSHIP_CHAOS_SEED=n to repeat one); a short form is in test-long
 	@echo "==> chaos in a fleet in $(TEST_DIR)"
 	@KAIRSHIP_CHAOS=$${KAIRSHIP_CHAOS:-10m} $(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- \
 		go test -count=1 -timeout 60m -run '^TestChaos$$' -v $(TESTFLAGS) ./test/faults
