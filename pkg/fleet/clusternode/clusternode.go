@@ -4,9 +4,9 @@ package clusternode
 import (
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
@@ -76,11 +76,11 @@ func (n *Node) Unschedulable() bool { return n.node.Spec.Unschedulable }
 
 // Conditions are its state in detail.
 func (n *Node) Conditions() []object.Condition {
-	conditions := make([]object.Condition, len(n.node.Status.Conditions))
+	conditions := make([]metav1.Condition, len(n.node.Status.Conditions))
 	for i, c := range n.node.Status.Conditions {
-		conditions[i] = object.Condition{Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message, LastTransitionTime: object.Time(c.LastTransitionTime)}
+		conditions[i] = metav1.Condition{Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message, LastTransitionTime: c.LastTransitionTime}
 	}
-	return conditions
+	return object.Conditions(conditions)
 }
 
 // Taints keep pods away.
@@ -131,6 +131,3 @@ func (n *Node) InternalIP() *string {
 	}
 	return nil
 }
-
-// CreatedAt is when it was created.
-func (n *Node) CreatedAt() time.Time { return n.Object.CreatedAt() }

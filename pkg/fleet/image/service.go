@@ -104,9 +104,11 @@ func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *Or
 // prefetch starts reading the workloads of some images.
 func (s *Service) prefetch(ctx context.Context, images []*Image, needs Needs) {
 	var named []workload.Named
+	seen := map[workload.Named]bool{}
 	for _, i := range images {
 		for _, key := range i.item.First {
-			if one := namedOf(&key); !slices.Contains(named, one) {
+			if one := namedOf(&key); !seen[one] {
+				seen[one] = true
 				named = append(named, one)
 			}
 		}

@@ -194,6 +194,7 @@ func later(a, b *time.Time) *time.Time {
 // TargetsOf are the workloads that some FederatedHPAs or CronFederatedHPAs scale, each once.
 func TargetsOf(objects []*index.Object) []workload.Named {
 	var out []workload.Named
+	seen := map[workload.Named]bool{}
 	for _, o := range objects {
 		var ref autoscalingv2.CrossVersionObjectReference
 		if o.Kind == index.FederatedHPAs.Kind {
@@ -203,7 +204,8 @@ func TargetsOf(objects []*index.Object) []workload.Named {
 		} else if h, err := index.Decode[autoscalingv1alpha1.CronFederatedHPA](o); err == nil {
 			ref = h.Spec.ScaleTargetRef
 		}
-		if named, ok := target(v1alpha1.InstanceOfVirtualCluster(o.Cluster), o.Meta.Namespace, ref); ok && !slices.Contains(out, named) {
+		if named, ok := target(v1alpha1.InstanceOfVirtualCluster(o.Cluster), o.Meta.Namespace, ref); ok && !seen[named] {
+			seen[named] = true
 			out = append(out, named)
 		}
 	}

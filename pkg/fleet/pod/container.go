@@ -4,6 +4,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podresources "k8s.io/component-helpers/resource"
 
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -61,15 +62,15 @@ func (p *Pod) Conditions() ([]object.Condition, error) {
 	if err != nil {
 		return nil, err
 	}
-	conditions := make([]object.Condition, len(whole.Status.Conditions))
+	conditions := make([]metav1.Condition, len(whole.Status.Conditions))
 	for i := range whole.Status.Conditions {
 		c := &whole.Status.Conditions[i]
-		conditions[i] = object.Condition{Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message, LastTransitionTime: object.Time(c.LastTransitionTime)}
-		if c.ObservedGeneration != 0 {
-			conditions[i].ObservedGeneration = &c.ObservedGeneration
+		conditions[i] = metav1.Condition{
+			Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+			LastTransitionTime: c.LastTransitionTime, ObservedGeneration: c.ObservedGeneration,
 		}
 	}
-	return conditions, nil
+	return object.Conditions(conditions), nil
 }
 
 // Containers are the pod's containers, in the order in which they start.
