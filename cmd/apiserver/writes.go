@@ -13,11 +13,11 @@ import (
 	"github.com/kairship-io/kairship/graph/resolvers"
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/consistency"
-	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
+	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
@@ -70,10 +70,10 @@ func collectedIn(inventory client.Reader) consistency.Collected {
 // newWrites makes the services of all mutations.
 func newWrites(global client.Client, fleet resolvers.Fleet, inventory client.Reader, kube kubernetes.Interface, clients instanceproxy.Clients, tokens *consistency.Tokens, logger *slog.Logger) resolvers.Write {
 	writer := &write.Writer{Access: fleet.Access, Clients: clients, Tokens: tokens, Logger: logger, Now: time.Now}
-	anyKind, policies := &resources.Service{Writer: writer, Operations: fleet.Operations}, policy.NewWrites(writer)
+	anyKind, policyWrites := &resources.Service{Writer: writer, Operations: fleet.Operations}, policies.NewWrites(writer)
 	return resolvers.Write{
-		Applications: &applications.Service{Writer: writer, Resources: anyKind, Policies: policies},
-		Promotion:    &promotion.Service{Writer: writer, Resources: anyKind, Policies: policies},
+		Applications: &applications.Service{Writer: writer, Resources: anyKind, Policies: policyWrites},
+		Promotion:    &promotion.Service{Writer: writer, Resources: anyKind, Policies: policyWrites},
 		Resources:    anyKind,
 		Namespaces:   &namespaces.Service{Writer: writer},
 		Members: &members.Service{
@@ -83,7 +83,7 @@ func newWrites(global client.Client, fleet resolvers.Fleet, inventory client.Rea
 				Global: global, Watched: inventory, Visible: fleet.Clusters, Now: time.Now,
 			},
 		},
-		Policies:  policies,
+		Policies:  policyWrites,
 		Workloads: &workloads.Service{Writer: writer, Workloads: fleet.Workloads, Now: time.Now},
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
+	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
@@ -44,18 +45,18 @@ type MutationResolver interface {
 	UpdateMemberCluster(ctx context.Context, input members.UpdateInput) (*members.Payload, error)
 	CordonMemberCluster(ctx context.Context, input members.CordonInput) (*members.Payload, error)
 	UncordonMemberCluster(ctx context.Context, input members.CordonInput) (*members.Payload, error)
-	CreatePropagationPolicy(ctx context.Context, input policy.CreateInput[v1alpha1.PropagationSpec]) (*policy.Written[policy.PropagationPolicy], error)
-	UpdatePropagationPolicy(ctx context.Context, input policy.UpdateInput[v1alpha1.PropagationSpec]) (*policy.Written[policy.PropagationPolicy], error)
-	DeletePropagationPolicy(ctx context.Context, input policy.DeleteInput) (*policy.Deleted[policy.PropagationPolicy], error)
-	CreateClusterPropagationPolicy(ctx context.Context, input policy.CreateInput[v1alpha1.PropagationSpec]) (*policy.Written[policy.ClusterPropagationPolicy], error)
-	UpdateClusterPropagationPolicy(ctx context.Context, input policy.UpdateInput[v1alpha1.PropagationSpec]) (*policy.Written[policy.ClusterPropagationPolicy], error)
-	DeleteClusterPropagationPolicy(ctx context.Context, input policy.DeleteInput) (*policy.Deleted[policy.ClusterPropagationPolicy], error)
-	CreateOverridePolicy(ctx context.Context, input policy.CreateInput[v1alpha1.OverrideSpec]) (*policy.Written[policy.OverridePolicy], error)
-	UpdateOverridePolicy(ctx context.Context, input policy.UpdateInput[v1alpha1.OverrideSpec]) (*policy.Written[policy.OverridePolicy], error)
-	DeleteOverridePolicy(ctx context.Context, input policy.DeleteInput) (*policy.Deleted[policy.OverridePolicy], error)
-	CreateClusterOverridePolicy(ctx context.Context, input policy.CreateInput[v1alpha1.OverrideSpec]) (*policy.Written[policy.ClusterOverridePolicy], error)
-	UpdateClusterOverridePolicy(ctx context.Context, input policy.UpdateInput[v1alpha1.OverrideSpec]) (*policy.Written[policy.ClusterOverridePolicy], error)
-	DeleteClusterOverridePolicy(ctx context.Context, input policy.DeleteInput) (*policy.Deleted[policy.ClusterOverridePolicy], error)
+	CreatePropagationPolicy(ctx context.Context, input policies.CreateInput[v1alpha1.PropagationSpec]) (*policies.Written[policy.PropagationPolicy], error)
+	UpdatePropagationPolicy(ctx context.Context, input policies.UpdateInput[v1alpha1.PropagationSpec]) (*policies.Written[policy.PropagationPolicy], error)
+	DeletePropagationPolicy(ctx context.Context, input policies.DeleteInput) (*policies.Deleted[policy.PropagationPolicy], error)
+	CreateClusterPropagationPolicy(ctx context.Context, input policies.CreateInput[v1alpha1.PropagationSpec]) (*policies.Written[policy.ClusterPropagationPolicy], error)
+	UpdateClusterPropagationPolicy(ctx context.Context, input policies.UpdateInput[v1alpha1.PropagationSpec]) (*policies.Written[policy.ClusterPropagationPolicy], error)
+	DeleteClusterPropagationPolicy(ctx context.Context, input policies.DeleteInput) (*policies.Deleted[policy.ClusterPropagationPolicy], error)
+	CreateOverridePolicy(ctx context.Context, input policies.CreateInput[v1alpha1.OverrideSpec]) (*policies.Written[policy.OverridePolicy], error)
+	UpdateOverridePolicy(ctx context.Context, input policies.UpdateInput[v1alpha1.OverrideSpec]) (*policies.Written[policy.OverridePolicy], error)
+	DeleteOverridePolicy(ctx context.Context, input policies.DeleteInput) (*policies.Deleted[policy.OverridePolicy], error)
+	CreateClusterOverridePolicy(ctx context.Context, input policies.CreateInput[v1alpha1.OverrideSpec]) (*policies.Written[policy.ClusterOverridePolicy], error)
+	UpdateClusterOverridePolicy(ctx context.Context, input policies.UpdateInput[v1alpha1.OverrideSpec]) (*policies.Written[policy.ClusterOverridePolicy], error)
+	DeleteClusterOverridePolicy(ctx context.Context, input policies.DeleteInput) (*policies.Deleted[policy.ClusterOverridePolicy], error)
 	PromoteResource(ctx context.Context, input promotion.Input) (*promotion.Payload, error)
 	ScaleWorkload(ctx context.Context, input workloads.ScaleInput) (*workloads.Payload, error)
 	RestartWorkload(ctx context.Context, input workloads.Target) (*workloads.Payload, error)
@@ -102,8 +103,8 @@ func (ec *executionContext) field_Mutation_createClusterOverridePolicy_args(ctx 
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policy.CreateInput[v1alpha1.OverrideSpec], error) {
-			return ec.unmarshalNCreateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx, v)
+		func(ctx context.Context, v any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
+			return ec.unmarshalNCreateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -116,8 +117,8 @@ func (ec *executionContext) field_Mutation_createClusterPropagationPolicy_args(c
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policy.CreateInput[v1alpha1.PropagationSpec], error) {
-			return ec.unmarshalNCreateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx, v)
+		func(ctx context.Context, v any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
+			return ec.unmarshalNCreateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -158,8 +159,8 @@ func (ec *executionContext) field_Mutation_createOverridePolicy_args(ctx context
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policy.CreateInput[v1alpha1.OverrideSpec], error) {
-			return ec.unmarshalNCreateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx, v)
+		func(ctx context.Context, v any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
+			return ec.unmarshalNCreateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -172,8 +173,8 @@ func (ec *executionContext) field_Mutation_createPropagationPolicy_args(ctx cont
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policy.CreateInput[v1alpha1.PropagationSpec], error) {
-			return ec.unmarshalNCreatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx, v)
+		func(ctx context.Context, v any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
+			return ec.unmarshalNCreatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -186,8 +187,8 @@ func (ec *executionContext) field_Mutation_deleteClusterOverridePolicy_args(ctx 
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policy.DeleteInput, error) {
-			return ec.unmarshalNDeleteClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx, v)
+		func(ctx context.Context, v any) (policies.DeleteInput, error) {
+			return ec.unmarshalNDeleteClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -200,8 +201,8 @@ func (ec *executionContext) field_Mutation_deleteClusterPropagationPolicy_args(c
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policy.DeleteInput, error) {
-			return ec.unmarshalNDeleteClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx, v)
+		func(ctx context.Context, v any) (policies.DeleteInput, error) {
+			return ec.unmarshalNDeleteClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -242,8 +243,8 @@ func (ec *executionContext) field_Mutation_deleteOverridePolicy_args(ctx context
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policy.DeleteInput, error) {
-			return ec.unmarshalNDeleteOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx, v)
+		func(ctx context.Context, v any) (policies.DeleteInput, error) {
+			return ec.unmarshalNDeleteOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -256,8 +257,8 @@ func (ec *executionContext) field_Mutation_deletePropagationPolicy_args(ctx cont
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policy.DeleteInput, error) {
-			return ec.unmarshalNDeletePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx, v)
+		func(ctx context.Context, v any) (policies.DeleteInput, error) {
+			return ec.unmarshalNDeletePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -480,8 +481,8 @@ func (ec *executionContext) field_Mutation_updateClusterOverridePolicy_args(ctx 
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.OverrideSpec], error) {
-			return ec.unmarshalNUpdateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx, v)
+		func(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.OverrideSpec], error) {
+			return ec.unmarshalNUpdateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -494,8 +495,8 @@ func (ec *executionContext) field_Mutation_updateClusterPropagationPolicy_args(c
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.PropagationSpec], error) {
-			return ec.unmarshalNUpdateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx, v)
+		func(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.PropagationSpec], error) {
+			return ec.unmarshalNUpdateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -550,8 +551,8 @@ func (ec *executionContext) field_Mutation_updateOverridePolicy_args(ctx context
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.OverrideSpec], error) {
-			return ec.unmarshalNUpdateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx, v)
+		func(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.OverrideSpec], error) {
+			return ec.unmarshalNUpdateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -564,8 +565,8 @@ func (ec *executionContext) field_Mutation_updatePropagationPolicy_args(ctx cont
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.PropagationSpec], error) {
-			return ec.unmarshalNUpdatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx, v)
+		func(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.PropagationSpec], error) {
+			return ec.unmarshalNUpdatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1650,7 +1651,7 @@ func (ec *executionContext) _Mutation_createPropagationPolicy(ctx context.Contex
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().CreatePropagationPolicy(ctx, fc.Args["input"].(policy.CreateInput[v1alpha1.PropagationSpec]))
+			return ec.Resolvers.Mutation().CreatePropagationPolicy(ctx, fc.Args["input"].(policies.CreateInput[v1alpha1.PropagationSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1658,16 +1659,16 @@ func (ec *executionContext) _Mutation_createPropagationPolicy(ctx context.Contex
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policy.Written[policy.PropagationPolicy]
+					var zeroVal *policies.Written[policy.PropagationPolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policy.Written[policy.PropagationPolicy]
+					var zeroVal *policies.Written[policy.PropagationPolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policy.Written[policy.PropagationPolicy]
+					var zeroVal *policies.Written[policy.PropagationPolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -1676,8 +1677,8 @@ func (ec *executionContext) _Mutation_createPropagationPolicy(ctx context.Contex
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
-			return ec.marshalOCreatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.PropagationPolicy]) graphql.Marshaler {
+			return ec.marshalOCreatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1717,7 +1718,7 @@ func (ec *executionContext) _Mutation_updatePropagationPolicy(ctx context.Contex
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().UpdatePropagationPolicy(ctx, fc.Args["input"].(policy.UpdateInput[v1alpha1.PropagationSpec]))
+			return ec.Resolvers.Mutation().UpdatePropagationPolicy(ctx, fc.Args["input"].(policies.UpdateInput[v1alpha1.PropagationSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1725,16 +1726,16 @@ func (ec *executionContext) _Mutation_updatePropagationPolicy(ctx context.Contex
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policy.Written[policy.PropagationPolicy]
+					var zeroVal *policies.Written[policy.PropagationPolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policy.Written[policy.PropagationPolicy]
+					var zeroVal *policies.Written[policy.PropagationPolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policy.Written[policy.PropagationPolicy]
+					var zeroVal *policies.Written[policy.PropagationPolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -1743,8 +1744,8 @@ func (ec *executionContext) _Mutation_updatePropagationPolicy(ctx context.Contex
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
-			return ec.marshalOUpdatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.PropagationPolicy]) graphql.Marshaler {
+			return ec.marshalOUpdatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1784,7 +1785,7 @@ func (ec *executionContext) _Mutation_deletePropagationPolicy(ctx context.Contex
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().DeletePropagationPolicy(ctx, fc.Args["input"].(policy.DeleteInput))
+			return ec.Resolvers.Mutation().DeletePropagationPolicy(ctx, fc.Args["input"].(policies.DeleteInput))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1792,16 +1793,16 @@ func (ec *executionContext) _Mutation_deletePropagationPolicy(ctx context.Contex
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policy.Deleted[policy.PropagationPolicy]
+					var zeroVal *policies.Deleted[policy.PropagationPolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policy.Deleted[policy.PropagationPolicy]
+					var zeroVal *policies.Deleted[policy.PropagationPolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policy.Deleted[policy.PropagationPolicy]
+					var zeroVal *policies.Deleted[policy.PropagationPolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -1810,8 +1811,8 @@ func (ec *executionContext) _Mutation_deletePropagationPolicy(ctx context.Contex
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
-			return ec.marshalODeletePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
+			return ec.marshalODeletePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1851,7 +1852,7 @@ func (ec *executionContext) _Mutation_createClusterPropagationPolicy(ctx context
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().CreateClusterPropagationPolicy(ctx, fc.Args["input"].(policy.CreateInput[v1alpha1.PropagationSpec]))
+			return ec.Resolvers.Mutation().CreateClusterPropagationPolicy(ctx, fc.Args["input"].(policies.CreateInput[v1alpha1.PropagationSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1859,16 +1860,16 @@ func (ec *executionContext) _Mutation_createClusterPropagationPolicy(ctx context
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policy.Written[policy.ClusterPropagationPolicy]
+					var zeroVal *policies.Written[policy.ClusterPropagationPolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policy.Written[policy.ClusterPropagationPolicy]
+					var zeroVal *policies.Written[policy.ClusterPropagationPolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policy.Written[policy.ClusterPropagationPolicy]
+					var zeroVal *policies.Written[policy.ClusterPropagationPolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -1877,8 +1878,8 @@ func (ec *executionContext) _Mutation_createClusterPropagationPolicy(ctx context
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
-			return ec.marshalOCreateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+			return ec.marshalOCreateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1918,7 +1919,7 @@ func (ec *executionContext) _Mutation_updateClusterPropagationPolicy(ctx context
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().UpdateClusterPropagationPolicy(ctx, fc.Args["input"].(policy.UpdateInput[v1alpha1.PropagationSpec]))
+			return ec.Resolvers.Mutation().UpdateClusterPropagationPolicy(ctx, fc.Args["input"].(policies.UpdateInput[v1alpha1.PropagationSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1926,16 +1927,16 @@ func (ec *executionContext) _Mutation_updateClusterPropagationPolicy(ctx context
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policy.Written[policy.ClusterPropagationPolicy]
+					var zeroVal *policies.Written[policy.ClusterPropagationPolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policy.Written[policy.ClusterPropagationPolicy]
+					var zeroVal *policies.Written[policy.ClusterPropagationPolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policy.Written[policy.ClusterPropagationPolicy]
+					var zeroVal *policies.Written[policy.ClusterPropagationPolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -1944,8 +1945,8 @@ func (ec *executionContext) _Mutation_updateClusterPropagationPolicy(ctx context
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
-			return ec.marshalOUpdateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+			return ec.marshalOUpdateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1985,7 +1986,7 @@ func (ec *executionContext) _Mutation_deleteClusterPropagationPolicy(ctx context
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().DeleteClusterPropagationPolicy(ctx, fc.Args["input"].(policy.DeleteInput))
+			return ec.Resolvers.Mutation().DeleteClusterPropagationPolicy(ctx, fc.Args["input"].(policies.DeleteInput))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1993,16 +1994,16 @@ func (ec *executionContext) _Mutation_deleteClusterPropagationPolicy(ctx context
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policy.Deleted[policy.ClusterPropagationPolicy]
+					var zeroVal *policies.Deleted[policy.ClusterPropagationPolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policy.Deleted[policy.ClusterPropagationPolicy]
+					var zeroVal *policies.Deleted[policy.ClusterPropagationPolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policy.Deleted[policy.ClusterPropagationPolicy]
+					var zeroVal *policies.Deleted[policy.ClusterPropagationPolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2011,8 +2012,8 @@ func (ec *executionContext) _Mutation_deleteClusterPropagationPolicy(ctx context
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
-			return ec.marshalODeleteClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+			return ec.marshalODeleteClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2052,7 +2053,7 @@ func (ec *executionContext) _Mutation_createOverridePolicy(ctx context.Context, 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().CreateOverridePolicy(ctx, fc.Args["input"].(policy.CreateInput[v1alpha1.OverrideSpec]))
+			return ec.Resolvers.Mutation().CreateOverridePolicy(ctx, fc.Args["input"].(policies.CreateInput[v1alpha1.OverrideSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2060,16 +2061,16 @@ func (ec *executionContext) _Mutation_createOverridePolicy(ctx context.Context, 
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policy.Written[policy.OverridePolicy]
+					var zeroVal *policies.Written[policy.OverridePolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policy.Written[policy.OverridePolicy]
+					var zeroVal *policies.Written[policy.OverridePolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policy.Written[policy.OverridePolicy]
+					var zeroVal *policies.Written[policy.OverridePolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2078,8 +2079,8 @@ func (ec *executionContext) _Mutation_createOverridePolicy(ctx context.Context, 
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.OverridePolicy]) graphql.Marshaler {
-			return ec.marshalOCreateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.OverridePolicy]) graphql.Marshaler {
+			return ec.marshalOCreateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2119,7 +2120,7 @@ func (ec *executionContext) _Mutation_updateOverridePolicy(ctx context.Context, 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().UpdateOverridePolicy(ctx, fc.Args["input"].(policy.UpdateInput[v1alpha1.OverrideSpec]))
+			return ec.Resolvers.Mutation().UpdateOverridePolicy(ctx, fc.Args["input"].(policies.UpdateInput[v1alpha1.OverrideSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2127,16 +2128,16 @@ func (ec *executionContext) _Mutation_updateOverridePolicy(ctx context.Context, 
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policy.Written[policy.OverridePolicy]
+					var zeroVal *policies.Written[policy.OverridePolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policy.Written[policy.OverridePolicy]
+					var zeroVal *policies.Written[policy.OverridePolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policy.Written[policy.OverridePolicy]
+					var zeroVal *policies.Written[policy.OverridePolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2145,8 +2146,8 @@ func (ec *executionContext) _Mutation_updateOverridePolicy(ctx context.Context, 
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.OverridePolicy]) graphql.Marshaler {
-			return ec.marshalOUpdateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.OverridePolicy]) graphql.Marshaler {
+			return ec.marshalOUpdateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2186,7 +2187,7 @@ func (ec *executionContext) _Mutation_deleteOverridePolicy(ctx context.Context, 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().DeleteOverridePolicy(ctx, fc.Args["input"].(policy.DeleteInput))
+			return ec.Resolvers.Mutation().DeleteOverridePolicy(ctx, fc.Args["input"].(policies.DeleteInput))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2194,16 +2195,16 @@ func (ec *executionContext) _Mutation_deleteOverridePolicy(ctx context.Context, 
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policy.Deleted[policy.OverridePolicy]
+					var zeroVal *policies.Deleted[policy.OverridePolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policy.Deleted[policy.OverridePolicy]
+					var zeroVal *policies.Deleted[policy.OverridePolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policy.Deleted[policy.OverridePolicy]
+					var zeroVal *policies.Deleted[policy.OverridePolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2212,8 +2213,8 @@ func (ec *executionContext) _Mutation_deleteOverridePolicy(ctx context.Context, 
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Deleted[policy.OverridePolicy]) graphql.Marshaler {
-			return ec.marshalODeleteOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Deleted[policy.OverridePolicy]) graphql.Marshaler {
+			return ec.marshalODeleteOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2253,7 +2254,7 @@ func (ec *executionContext) _Mutation_createClusterOverridePolicy(ctx context.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().CreateClusterOverridePolicy(ctx, fc.Args["input"].(policy.CreateInput[v1alpha1.OverrideSpec]))
+			return ec.Resolvers.Mutation().CreateClusterOverridePolicy(ctx, fc.Args["input"].(policies.CreateInput[v1alpha1.OverrideSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2261,16 +2262,16 @@ func (ec *executionContext) _Mutation_createClusterOverridePolicy(ctx context.Co
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policy.Written[policy.ClusterOverridePolicy]
+					var zeroVal *policies.Written[policy.ClusterOverridePolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policy.Written[policy.ClusterOverridePolicy]
+					var zeroVal *policies.Written[policy.ClusterOverridePolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policy.Written[policy.ClusterOverridePolicy]
+					var zeroVal *policies.Written[policy.ClusterOverridePolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2279,8 +2280,8 @@ func (ec *executionContext) _Mutation_createClusterOverridePolicy(ctx context.Co
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
-			return ec.marshalOCreateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+			return ec.marshalOCreateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2320,7 +2321,7 @@ func (ec *executionContext) _Mutation_updateClusterOverridePolicy(ctx context.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().UpdateClusterOverridePolicy(ctx, fc.Args["input"].(policy.UpdateInput[v1alpha1.OverrideSpec]))
+			return ec.Resolvers.Mutation().UpdateClusterOverridePolicy(ctx, fc.Args["input"].(policies.UpdateInput[v1alpha1.OverrideSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2328,16 +2329,16 @@ func (ec *executionContext) _Mutation_updateClusterOverridePolicy(ctx context.Co
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policy.Written[policy.ClusterOverridePolicy]
+					var zeroVal *policies.Written[policy.ClusterOverridePolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policy.Written[policy.ClusterOverridePolicy]
+					var zeroVal *policies.Written[policy.ClusterOverridePolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policy.Written[policy.ClusterOverridePolicy]
+					var zeroVal *policies.Written[policy.ClusterOverridePolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2346,8 +2347,8 @@ func (ec *executionContext) _Mutation_updateClusterOverridePolicy(ctx context.Co
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
-			return ec.marshalOUpdateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+			return ec.marshalOUpdateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2387,7 +2388,7 @@ func (ec *executionContext) _Mutation_deleteClusterOverridePolicy(ctx context.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().DeleteClusterOverridePolicy(ctx, fc.Args["input"].(policy.DeleteInput))
+			return ec.Resolvers.Mutation().DeleteClusterOverridePolicy(ctx, fc.Args["input"].(policies.DeleteInput))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2395,16 +2396,16 @@ func (ec *executionContext) _Mutation_deleteClusterOverridePolicy(ctx context.Co
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policy.Deleted[policy.ClusterOverridePolicy]
+					var zeroVal *policies.Deleted[policy.ClusterOverridePolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policy.Deleted[policy.ClusterOverridePolicy]
+					var zeroVal *policies.Deleted[policy.ClusterOverridePolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policy.Deleted[policy.ClusterOverridePolicy]
+					var zeroVal *policies.Deleted[policy.ClusterOverridePolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2413,8 +2414,8 @@ func (ec *executionContext) _Mutation_deleteClusterOverridePolicy(ctx context.Co
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
-			return ec.marshalODeleteClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
+			return ec.marshalODeleteClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx, selections, v)
 		},
 		true,
 		false,

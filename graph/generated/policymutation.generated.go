@@ -12,6 +12,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -26,7 +27,7 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
-func (ec *executionContext) _CreateClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -58,7 +59,7 @@ func (ec *executionContext) fieldContext_CreateClusterOverridePolicyPayload_clus
 	return fc, nil
 }
 
-func (ec *executionContext) _CreateClusterOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateClusterOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -90,7 +91,7 @@ func (ec *executionContext) fieldContext_CreateClusterOverridePolicyPayload_warn
 	return fc, nil
 }
 
-func (ec *executionContext) _CreateClusterOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateClusterOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -113,7 +114,7 @@ func (ec *executionContext) fieldContext_CreateClusterOverridePolicyPayload_cons
 	return graphql.NewScalarFieldContext("CreateClusterOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _CreateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -145,7 +146,7 @@ func (ec *executionContext) fieldContext_CreateClusterPropagationPolicyPayload_c
 	return fc, nil
 }
 
-func (ec *executionContext) _CreateClusterPropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateClusterPropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -177,7 +178,7 @@ func (ec *executionContext) fieldContext_CreateClusterPropagationPolicyPayload_w
 	return fc, nil
 }
 
-func (ec *executionContext) _CreateClusterPropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateClusterPropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -200,7 +201,7 @@ func (ec *executionContext) fieldContext_CreateClusterPropagationPolicyPayload_c
 	return graphql.NewScalarFieldContext("CreateClusterPropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _CreateOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -232,7 +233,7 @@ func (ec *executionContext) fieldContext_CreateOverridePolicyPayload_overridePol
 	return fc, nil
 }
 
-func (ec *executionContext) _CreateOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -264,7 +265,7 @@ func (ec *executionContext) fieldContext_CreateOverridePolicyPayload_warnings(_ 
 	return fc, nil
 }
 
-func (ec *executionContext) _CreateOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -287,7 +288,7 @@ func (ec *executionContext) fieldContext_CreateOverridePolicyPayload_consistency
 	return graphql.NewScalarFieldContext("CreateOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _CreatePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreatePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -319,7 +320,7 @@ func (ec *executionContext) fieldContext_CreatePropagationPolicyPayload_propagat
 	return fc, nil
 }
 
-func (ec *executionContext) _CreatePropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreatePropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -351,7 +352,7 @@ func (ec *executionContext) fieldContext_CreatePropagationPolicyPayload_warnings
 	return fc, nil
 }
 
-func (ec *executionContext) _CreatePropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreatePropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -374,7 +375,7 @@ func (ec *executionContext) fieldContext_CreatePropagationPolicyPayload_consiste
 	return graphql.NewScalarFieldContext("CreatePropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _DeleteClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *policy.Deleted[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -406,7 +407,7 @@ func (ec *executionContext) fieldContext_DeleteClusterOverridePolicyPayload_clus
 	return fc, nil
 }
 
-func (ec *executionContext) _DeleteClusterOverridePolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *policy.Deleted[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteClusterOverridePolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -418,8 +419,8 @@ func (ec *executionContext) _DeleteClusterOverridePolicyPayload_usedBy(ctx conte
 			return obj.UsedBy, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Use) graphql.Marshaler {
-			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUse(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Use) graphql.Marshaler {
+			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUse(ctx, selections, v)
 		},
 		true,
 		true,
@@ -438,7 +439,7 @@ func (ec *executionContext) fieldContext_DeleteClusterOverridePolicyPayload_used
 	return fc, nil
 }
 
-func (ec *executionContext) _DeleteClusterOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Deleted[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteClusterOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -461,7 +462,7 @@ func (ec *executionContext) fieldContext_DeleteClusterOverridePolicyPayload_cons
 	return graphql.NewScalarFieldContext("DeleteClusterOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policy.Deleted[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -493,7 +494,7 @@ func (ec *executionContext) fieldContext_DeleteClusterPropagationPolicyPayload_c
 	return fc, nil
 }
 
-func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *policy.Deleted[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -505,8 +506,8 @@ func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_usedBy(ctx co
 			return obj.UsedBy, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Use) graphql.Marshaler {
-			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUse(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Use) graphql.Marshaler {
+			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUse(ctx, selections, v)
 		},
 		true,
 		true,
@@ -525,7 +526,7 @@ func (ec *executionContext) fieldContext_DeleteClusterPropagationPolicyPayload_u
 	return fc, nil
 }
 
-func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Deleted[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -548,7 +549,7 @@ func (ec *executionContext) fieldContext_DeleteClusterPropagationPolicyPayload_c
 	return graphql.NewScalarFieldContext("DeleteClusterPropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _DeleteOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *policy.Deleted[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -580,7 +581,7 @@ func (ec *executionContext) fieldContext_DeleteOverridePolicyPayload_overridePol
 	return fc, nil
 }
 
-func (ec *executionContext) _DeleteOverridePolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *policy.Deleted[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteOverridePolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -592,8 +593,8 @@ func (ec *executionContext) _DeleteOverridePolicyPayload_usedBy(ctx context.Cont
 			return obj.UsedBy, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Use) graphql.Marshaler {
-			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUse(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Use) graphql.Marshaler {
+			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUse(ctx, selections, v)
 		},
 		true,
 		true,
@@ -612,7 +613,7 @@ func (ec *executionContext) fieldContext_DeleteOverridePolicyPayload_usedBy(_ co
 	return fc, nil
 }
 
-func (ec *executionContext) _DeleteOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Deleted[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -635,7 +636,7 @@ func (ec *executionContext) fieldContext_DeleteOverridePolicyPayload_consistency
 	return graphql.NewScalarFieldContext("DeleteOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _DeletePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policy.Deleted[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeletePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -667,7 +668,7 @@ func (ec *executionContext) fieldContext_DeletePropagationPolicyPayload_propagat
 	return fc, nil
 }
 
-func (ec *executionContext) _DeletePropagationPolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *policy.Deleted[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeletePropagationPolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -679,8 +680,8 @@ func (ec *executionContext) _DeletePropagationPolicyPayload_usedBy(ctx context.C
 			return obj.UsedBy, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *policy.Use) graphql.Marshaler {
-			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUse(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *policies.Use) graphql.Marshaler {
+			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUse(ctx, selections, v)
 		},
 		true,
 		true,
@@ -699,7 +700,7 @@ func (ec *executionContext) fieldContext_DeletePropagationPolicyPayload_usedBy(_
 	return fc, nil
 }
 
-func (ec *executionContext) _DeletePropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Deleted[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeletePropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -722,7 +723,7 @@ func (ec *executionContext) fieldContext_DeletePropagationPolicyPayload_consiste
 	return graphql.NewScalarFieldContext("DeletePropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PolicyUse_count(ctx context.Context, field graphql.CollectedField, obj *policy.Use) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUse_count(ctx context.Context, field graphql.CollectedField, obj *policies.Use) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -745,7 +746,7 @@ func (ec *executionContext) fieldContext_PolicyUse_count(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("PolicyUse", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _PolicyUse_more(ctx context.Context, field graphql.CollectedField, obj *policy.Use) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUse_more(ctx context.Context, field graphql.CollectedField, obj *policies.Use) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -768,7 +769,7 @@ func (ec *executionContext) fieldContext_PolicyUse_more(_ context.Context, field
 	return graphql.NewScalarFieldContext("PolicyUse", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _PolicyUse_users(ctx context.Context, field graphql.CollectedField, obj *policy.Use) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUse_users(ctx context.Context, field graphql.CollectedField, obj *policies.Use) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -780,8 +781,8 @@ func (ec *executionContext) _PolicyUse_users(ctx context.Context, field graphql.
 			return obj.Users, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []policy.User) graphql.Marshaler {
-			return ec.marshalNPolicyUser2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUserᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []policies.User) graphql.Marshaler {
+			return ec.marshalNPolicyUser2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUserᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -800,7 +801,7 @@ func (ec *executionContext) fieldContext_PolicyUse_users(_ context.Context, fiel
 	return fc, nil
 }
 
-func (ec *executionContext) _PolicyUser_apiVersion(ctx context.Context, field graphql.CollectedField, obj *policy.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUser_apiVersion(ctx context.Context, field graphql.CollectedField, obj *policies.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -823,7 +824,7 @@ func (ec *executionContext) fieldContext_PolicyUser_apiVersion(_ context.Context
 	return graphql.NewScalarFieldContext("PolicyUser", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PolicyUser_kind(ctx context.Context, field graphql.CollectedField, obj *policy.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUser_kind(ctx context.Context, field graphql.CollectedField, obj *policies.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -846,7 +847,7 @@ func (ec *executionContext) fieldContext_PolicyUser_kind(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("PolicyUser", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PolicyUser_namespace(ctx context.Context, field graphql.CollectedField, obj *policy.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUser_namespace(ctx context.Context, field graphql.CollectedField, obj *policies.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -869,7 +870,7 @@ func (ec *executionContext) fieldContext_PolicyUser_namespace(_ context.Context,
 	return graphql.NewScalarFieldContext("PolicyUser", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PolicyUser_name(ctx context.Context, field graphql.CollectedField, obj *policy.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUser_name(ctx context.Context, field graphql.CollectedField, obj *policies.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -892,7 +893,7 @@ func (ec *executionContext) fieldContext_PolicyUser_name(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("PolicyUser", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _UpdateClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -924,7 +925,7 @@ func (ec *executionContext) fieldContext_UpdateClusterOverridePolicyPayload_clus
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdateClusterOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateClusterOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -956,7 +957,7 @@ func (ec *executionContext) fieldContext_UpdateClusterOverridePolicyPayload_warn
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdateClusterOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateClusterOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -979,7 +980,7 @@ func (ec *executionContext) fieldContext_UpdateClusterOverridePolicyPayload_cons
 	return graphql.NewScalarFieldContext("UpdateClusterOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1011,7 +1012,7 @@ func (ec *executionContext) fieldContext_UpdateClusterPropagationPolicyPayload_c
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1043,7 +1044,7 @@ func (ec *executionContext) fieldContext_UpdateClusterPropagationPolicyPayload_w
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1066,7 +1067,7 @@ func (ec *executionContext) fieldContext_UpdateClusterPropagationPolicyPayload_c
 	return graphql.NewScalarFieldContext("UpdateClusterPropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _UpdateOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1098,7 +1099,7 @@ func (ec *executionContext) fieldContext_UpdateOverridePolicyPayload_overridePol
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdateOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1130,7 +1131,7 @@ func (ec *executionContext) fieldContext_UpdateOverridePolicyPayload_warnings(_ 
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdateOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1153,7 +1154,7 @@ func (ec *executionContext) fieldContext_UpdateOverridePolicyPayload_consistency
 	return graphql.NewScalarFieldContext("UpdateOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _UpdatePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdatePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1185,7 +1186,7 @@ func (ec *executionContext) fieldContext_UpdatePropagationPolicyPayload_propagat
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdatePropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdatePropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1217,7 +1218,7 @@ func (ec *executionContext) fieldContext_UpdatePropagationPolicyPayload_warnings
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdatePropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdatePropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1244,8 +1245,8 @@ func (ec *executionContext) fieldContext_UpdatePropagationPolicyPayload_consiste
 
 // region    **************************** input.gotpl *****************************
 
-func (ec *executionContext) unmarshalInputCreateClusterOverridePolicyInput(ctx context.Context, obj any) (policy.CreateInput[v1alpha1.OverrideSpec], error) {
-	var it policy.CreateInput[v1alpha1.OverrideSpec]
+func (ec *executionContext) unmarshalInputCreateClusterOverridePolicyInput(ctx context.Context, obj any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
+	var it policies.CreateInput[v1alpha1.OverrideSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -1313,8 +1314,8 @@ func (ec *executionContext) unmarshalInputCreateClusterOverridePolicyInput(ctx c
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputCreateClusterPropagationPolicyInput(ctx context.Context, obj any) (policy.CreateInput[v1alpha1.PropagationSpec], error) {
-	var it policy.CreateInput[v1alpha1.PropagationSpec]
+func (ec *executionContext) unmarshalInputCreateClusterPropagationPolicyInput(ctx context.Context, obj any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
+	var it policies.CreateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -1382,8 +1383,8 @@ func (ec *executionContext) unmarshalInputCreateClusterPropagationPolicyInput(ct
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputCreateOverridePolicyInput(ctx context.Context, obj any) (policy.CreateInput[v1alpha1.OverrideSpec], error) {
-	var it policy.CreateInput[v1alpha1.OverrideSpec]
+func (ec *executionContext) unmarshalInputCreateOverridePolicyInput(ctx context.Context, obj any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
+	var it policies.CreateInput[v1alpha1.OverrideSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -1458,8 +1459,8 @@ func (ec *executionContext) unmarshalInputCreateOverridePolicyInput(ctx context.
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputCreatePropagationPolicyInput(ctx context.Context, obj any) (policy.CreateInput[v1alpha1.PropagationSpec], error) {
-	var it policy.CreateInput[v1alpha1.PropagationSpec]
+func (ec *executionContext) unmarshalInputCreatePropagationPolicyInput(ctx context.Context, obj any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
+	var it policies.CreateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -1534,8 +1535,8 @@ func (ec *executionContext) unmarshalInputCreatePropagationPolicyInput(ctx conte
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputDeleteClusterOverridePolicyInput(ctx context.Context, obj any) (policy.DeleteInput, error) {
-	var it policy.DeleteInput
+func (ec *executionContext) unmarshalInputDeleteClusterOverridePolicyInput(ctx context.Context, obj any) (policies.DeleteInput, error) {
+	var it policies.DeleteInput
 	if obj == nil {
 		return it, nil
 	}
@@ -1599,8 +1600,8 @@ func (ec *executionContext) unmarshalInputDeleteClusterOverridePolicyInput(ctx c
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputDeleteClusterPropagationPolicyInput(ctx context.Context, obj any) (policy.DeleteInput, error) {
-	var it policy.DeleteInput
+func (ec *executionContext) unmarshalInputDeleteClusterPropagationPolicyInput(ctx context.Context, obj any) (policies.DeleteInput, error) {
+	var it policies.DeleteInput
 	if obj == nil {
 		return it, nil
 	}
@@ -1664,8 +1665,8 @@ func (ec *executionContext) unmarshalInputDeleteClusterPropagationPolicyInput(ct
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputDeleteOverridePolicyInput(ctx context.Context, obj any) (policy.DeleteInput, error) {
-	var it policy.DeleteInput
+func (ec *executionContext) unmarshalInputDeleteOverridePolicyInput(ctx context.Context, obj any) (policies.DeleteInput, error) {
+	var it policies.DeleteInput
 	if obj == nil {
 		return it, nil
 	}
@@ -1736,8 +1737,8 @@ func (ec *executionContext) unmarshalInputDeleteOverridePolicyInput(ctx context.
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputDeletePropagationPolicyInput(ctx context.Context, obj any) (policy.DeleteInput, error) {
-	var it policy.DeleteInput
+func (ec *executionContext) unmarshalInputDeletePropagationPolicyInput(ctx context.Context, obj any) (policies.DeleteInput, error) {
+	var it policies.DeleteInput
 	if obj == nil {
 		return it, nil
 	}
@@ -1808,8 +1809,8 @@ func (ec *executionContext) unmarshalInputDeletePropagationPolicyInput(ctx conte
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputUpdateClusterOverridePolicyInput(ctx context.Context, obj any) (policy.UpdateInput[v1alpha1.OverrideSpec], error) {
-	var it policy.UpdateInput[v1alpha1.OverrideSpec]
+func (ec *executionContext) unmarshalInputUpdateClusterOverridePolicyInput(ctx context.Context, obj any) (policies.UpdateInput[v1alpha1.OverrideSpec], error) {
+	var it policies.UpdateInput[v1alpha1.OverrideSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -1884,8 +1885,8 @@ func (ec *executionContext) unmarshalInputUpdateClusterOverridePolicyInput(ctx c
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputUpdateClusterPropagationPolicyInput(ctx context.Context, obj any) (policy.UpdateInput[v1alpha1.PropagationSpec], error) {
-	var it policy.UpdateInput[v1alpha1.PropagationSpec]
+func (ec *executionContext) unmarshalInputUpdateClusterPropagationPolicyInput(ctx context.Context, obj any) (policies.UpdateInput[v1alpha1.PropagationSpec], error) {
+	var it policies.UpdateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -1960,8 +1961,8 @@ func (ec *executionContext) unmarshalInputUpdateClusterPropagationPolicyInput(ct
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputUpdateOverridePolicyInput(ctx context.Context, obj any) (policy.UpdateInput[v1alpha1.OverrideSpec], error) {
-	var it policy.UpdateInput[v1alpha1.OverrideSpec]
+func (ec *executionContext) unmarshalInputUpdateOverridePolicyInput(ctx context.Context, obj any) (policies.UpdateInput[v1alpha1.OverrideSpec], error) {
+	var it policies.UpdateInput[v1alpha1.OverrideSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -2043,8 +2044,8 @@ func (ec *executionContext) unmarshalInputUpdateOverridePolicyInput(ctx context.
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputUpdatePropagationPolicyInput(ctx context.Context, obj any) (policy.UpdateInput[v1alpha1.PropagationSpec], error) {
-	var it policy.UpdateInput[v1alpha1.PropagationSpec]
+func (ec *executionContext) unmarshalInputUpdatePropagationPolicyInput(ctx context.Context, obj any) (policies.UpdateInput[v1alpha1.PropagationSpec], error) {
+	var it policies.UpdateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -2136,7 +2137,7 @@ func (ec *executionContext) unmarshalInputUpdatePropagationPolicyInput(ctx conte
 
 var createClusterOverridePolicyPayloadImplementors = []string{"CreateClusterOverridePolicyPayload"}
 
-func (ec *executionContext) _CreateClusterOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) _CreateClusterOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, createClusterOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2184,7 +2185,7 @@ func (ec *executionContext) _CreateClusterOverridePolicyPayload(ctx context.Cont
 
 var createClusterPropagationPolicyPayloadImplementors = []string{"CreateClusterPropagationPolicyPayload"}
 
-func (ec *executionContext) _CreateClusterPropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) _CreateClusterPropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, createClusterPropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2232,7 +2233,7 @@ func (ec *executionContext) _CreateClusterPropagationPolicyPayload(ctx context.C
 
 var createOverridePolicyPayloadImplementors = []string{"CreateOverridePolicyPayload"}
 
-func (ec *executionContext) _CreateOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policy.Written[policy.OverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) _CreateOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.OverridePolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, createOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2280,7 +2281,7 @@ func (ec *executionContext) _CreateOverridePolicyPayload(ctx context.Context, se
 
 var createPropagationPolicyPayloadImplementors = []string{"CreatePropagationPolicyPayload"}
 
-func (ec *executionContext) _CreatePropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) _CreatePropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.PropagationPolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, createPropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2328,7 +2329,7 @@ func (ec *executionContext) _CreatePropagationPolicyPayload(ctx context.Context,
 
 var deleteClusterOverridePolicyPayloadImplementors = []string{"DeleteClusterOverridePolicyPayload"}
 
-func (ec *executionContext) _DeleteClusterOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policy.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) _DeleteClusterOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteClusterOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2376,7 +2377,7 @@ func (ec *executionContext) _DeleteClusterOverridePolicyPayload(ctx context.Cont
 
 var deleteClusterPropagationPolicyPayloadImplementors = []string{"DeleteClusterPropagationPolicyPayload"}
 
-func (ec *executionContext) _DeleteClusterPropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policy.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) _DeleteClusterPropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteClusterPropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2424,7 +2425,7 @@ func (ec *executionContext) _DeleteClusterPropagationPolicyPayload(ctx context.C
 
 var deleteOverridePolicyPayloadImplementors = []string{"DeleteOverridePolicyPayload"}
 
-func (ec *executionContext) _DeleteOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policy.Deleted[policy.OverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) _DeleteOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Deleted[policy.OverridePolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2472,7 +2473,7 @@ func (ec *executionContext) _DeleteOverridePolicyPayload(ctx context.Context, se
 
 var deletePropagationPolicyPayloadImplementors = []string{"DeletePropagationPolicyPayload"}
 
-func (ec *executionContext) _DeletePropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policy.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) _DeletePropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, deletePropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2520,7 +2521,7 @@ func (ec *executionContext) _DeletePropagationPolicyPayload(ctx context.Context,
 
 var policyUseImplementors = []string{"PolicyUse"}
 
-func (ec *executionContext) _PolicyUse(ctx context.Context, sel ast.SelectionSet, obj *policy.Use) graphql.Marshaler {
+func (ec *executionContext) _PolicyUse(ctx context.Context, sel ast.SelectionSet, obj *policies.Use) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, policyUseImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2568,7 +2569,7 @@ func (ec *executionContext) _PolicyUse(ctx context.Context, sel ast.SelectionSet
 
 var policyUserImplementors = []string{"PolicyUser"}
 
-func (ec *executionContext) _PolicyUser(ctx context.Context, sel ast.SelectionSet, obj *policy.User) graphql.Marshaler {
+func (ec *executionContext) _PolicyUser(ctx context.Context, sel ast.SelectionSet, obj *policies.User) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, policyUserImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2621,7 +2622,7 @@ func (ec *executionContext) _PolicyUser(ctx context.Context, sel ast.SelectionSe
 
 var updateClusterOverridePolicyPayloadImplementors = []string{"UpdateClusterOverridePolicyPayload"}
 
-func (ec *executionContext) _UpdateClusterOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) _UpdateClusterOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateClusterOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2669,7 +2670,7 @@ func (ec *executionContext) _UpdateClusterOverridePolicyPayload(ctx context.Cont
 
 var updateClusterPropagationPolicyPayloadImplementors = []string{"UpdateClusterPropagationPolicyPayload"}
 
-func (ec *executionContext) _UpdateClusterPropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) _UpdateClusterPropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateClusterPropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2717,7 +2718,7 @@ func (ec *executionContext) _UpdateClusterPropagationPolicyPayload(ctx context.C
 
 var updateOverridePolicyPayloadImplementors = []string{"UpdateOverridePolicyPayload"}
 
-func (ec *executionContext) _UpdateOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policy.Written[policy.OverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) _UpdateOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.OverridePolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2765,7 +2766,7 @@ func (ec *executionContext) _UpdateOverridePolicyPayload(ctx context.Context, se
 
 var updatePropagationPolicyPayloadImplementors = []string{"UpdatePropagationPolicyPayload"}
 
-func (ec *executionContext) _UpdatePropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) _UpdatePropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.PropagationPolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, updatePropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2815,47 +2816,47 @@ func (ec *executionContext) _UpdatePropagationPolicyPayload(ctx context.Context,
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) unmarshalNCreateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx context.Context, v any) (policy.CreateInput[v1alpha1.OverrideSpec], error) {
+func (ec *executionContext) unmarshalNCreateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx context.Context, v any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
 	res, err := ec.unmarshalInputCreateClusterOverridePolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNCreateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx context.Context, v any) (policy.CreateInput[v1alpha1.PropagationSpec], error) {
+func (ec *executionContext) unmarshalNCreateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx context.Context, v any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
 	res, err := ec.unmarshalInputCreateClusterPropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNCreateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx context.Context, v any) (policy.CreateInput[v1alpha1.OverrideSpec], error) {
+func (ec *executionContext) unmarshalNCreateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx context.Context, v any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
 	res, err := ec.unmarshalInputCreateOverridePolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNCreatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx context.Context, v any) (policy.CreateInput[v1alpha1.PropagationSpec], error) {
+func (ec *executionContext) unmarshalNCreatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx context.Context, v any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
 	res, err := ec.unmarshalInputCreatePropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNDeleteClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx context.Context, v any) (policy.DeleteInput, error) {
+func (ec *executionContext) unmarshalNDeleteClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx context.Context, v any) (policies.DeleteInput, error) {
 	res, err := ec.unmarshalInputDeleteClusterOverridePolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNDeleteClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx context.Context, v any) (policy.DeleteInput, error) {
+func (ec *executionContext) unmarshalNDeleteClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx context.Context, v any) (policies.DeleteInput, error) {
 	res, err := ec.unmarshalInputDeleteClusterPropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNDeleteOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx context.Context, v any) (policy.DeleteInput, error) {
+func (ec *executionContext) unmarshalNDeleteOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx context.Context, v any) (policies.DeleteInput, error) {
 	res, err := ec.unmarshalInputDeleteOverridePolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNDeletePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx context.Context, v any) (policy.DeleteInput, error) {
+func (ec *executionContext) unmarshalNDeletePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx context.Context, v any) (policies.DeleteInput, error) {
 	res, err := ec.unmarshalInputDeletePropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUse(ctx context.Context, sel ast.SelectionSet, v *policy.Use) graphql.Marshaler {
+func (ec *executionContext) marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUse(ctx context.Context, sel ast.SelectionSet, v *policies.Use) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2865,15 +2866,15 @@ func (ec *executionContext) marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋ
 	return ec._PolicyUse(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPolicyUser2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUser(ctx context.Context, sel ast.SelectionSet, v policy.User) graphql.Marshaler {
+func (ec *executionContext) marshalNPolicyUser2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUser(ctx context.Context, sel ast.SelectionSet, v policies.User) graphql.Marshaler {
 	return ec._PolicyUser(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNPolicyUser2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUserᚄ(ctx context.Context, sel ast.SelectionSet, v []policy.User) graphql.Marshaler {
+func (ec *executionContext) marshalNPolicyUser2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUserᚄ(ctx context.Context, sel ast.SelectionSet, v []policies.User) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPolicyUser2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUser(ctx, sel, v[i])
+		return ec.marshalNPolicyUser2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUser(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -2885,104 +2886,104 @@ func (ec *executionContext) marshalNPolicyUser2ᚕgithubᚗcomᚋkairshipᚑio�
 	return ret
 }
 
-func (ec *executionContext) unmarshalNUpdateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.OverrideSpec], error) {
+func (ec *executionContext) unmarshalNUpdateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.OverrideSpec], error) {
 	res, err := ec.unmarshalInputUpdateClusterOverridePolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNUpdateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.PropagationSpec], error) {
+func (ec *executionContext) unmarshalNUpdateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.PropagationSpec], error) {
 	res, err := ec.unmarshalInputUpdateClusterPropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNUpdateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.OverrideSpec], error) {
+func (ec *executionContext) unmarshalNUpdateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.OverrideSpec], error) {
 	res, err := ec.unmarshalInputUpdateOverridePolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNUpdatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.PropagationSpec], error) {
+func (ec *executionContext) unmarshalNUpdatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.PropagationSpec], error) {
 	res, err := ec.unmarshalInputUpdatePropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOCreateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOCreateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._CreateClusterOverridePolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOCreateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOCreateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._CreateClusterPropagationPolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOCreateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.OverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOCreateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.OverridePolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._CreateOverridePolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOCreatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOCreatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.PropagationPolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._CreatePropagationPolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalODeleteClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policy.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalODeleteClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policies.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DeleteClusterOverridePolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalODeleteClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policy.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalODeleteClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policies.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DeleteClusterPropagationPolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalODeleteOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policy.Deleted[policy.OverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalODeleteOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policies.Deleted[policy.OverridePolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DeleteOverridePolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalODeletePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policy.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalODeletePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policies.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DeletePropagationPolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOUpdateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOUpdateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._UpdateClusterOverridePolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOUpdateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOUpdateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._UpdateClusterPropagationPolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOUpdateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.OverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOUpdateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.OverridePolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._UpdateOverridePolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOUpdatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOUpdatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.PropagationPolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

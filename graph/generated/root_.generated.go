@@ -29,6 +29,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
+	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
@@ -1249,18 +1250,18 @@ type ComplexityRoot struct {
 	Mutation struct {
 		ApplyManifests                 func(childComplexity int, input resources.ApplyInput) int
 		CordonMemberCluster            func(childComplexity int, input members.CordonInput) int
-		CreateClusterOverridePolicy    func(childComplexity int, input policy.CreateInput[v1alpha1.OverrideSpec]) int
-		CreateClusterPropagationPolicy func(childComplexity int, input policy.CreateInput[v1alpha1.PropagationSpec]) int
+		CreateClusterOverridePolicy    func(childComplexity int, input policies.CreateInput[v1alpha1.OverrideSpec]) int
+		CreateClusterPropagationPolicy func(childComplexity int, input policies.CreateInput[v1alpha1.PropagationSpec]) int
 		CreateInstance                 func(childComplexity int, input instances.CreateInput) int
 		CreateNamespace                func(childComplexity int, input namespaces.CreateInput) int
-		CreateOverridePolicy           func(childComplexity int, input policy.CreateInput[v1alpha1.OverrideSpec]) int
-		CreatePropagationPolicy        func(childComplexity int, input policy.CreateInput[v1alpha1.PropagationSpec]) int
-		DeleteClusterOverridePolicy    func(childComplexity int, input policy.DeleteInput) int
-		DeleteClusterPropagationPolicy func(childComplexity int, input policy.DeleteInput) int
+		CreateOverridePolicy           func(childComplexity int, input policies.CreateInput[v1alpha1.OverrideSpec]) int
+		CreatePropagationPolicy        func(childComplexity int, input policies.CreateInput[v1alpha1.PropagationSpec]) int
+		DeleteClusterOverridePolicy    func(childComplexity int, input policies.DeleteInput) int
+		DeleteClusterPropagationPolicy func(childComplexity int, input policies.DeleteInput) int
 		DeleteInstance                 func(childComplexity int, input instances.DeleteInput) int
 		DeleteNamespace                func(childComplexity int, input namespaces.DeleteInput) int
-		DeleteOverridePolicy           func(childComplexity int, input policy.DeleteInput) int
-		DeletePropagationPolicy        func(childComplexity int, input policy.DeleteInput) int
+		DeleteOverridePolicy           func(childComplexity int, input policies.DeleteInput) int
+		DeletePropagationPolicy        func(childComplexity int, input policies.DeleteInput) int
 		DeleteResource                 func(childComplexity int, input resources.DeleteInput) int
 		DeployApplication              func(childComplexity int, input applications.DeployInput) int
 		JoinCluster                    func(childComplexity int, input members.MembershipInput) int
@@ -1276,13 +1277,13 @@ type ComplexityRoot struct {
 		TriggerCronJob                 func(childComplexity int, input workloads.TriggerInput) int
 		UncordonMemberCluster          func(childComplexity int, input members.CordonInput) int
 		UnjoinCluster                  func(childComplexity int, input members.MembershipInput) int
-		UpdateClusterOverridePolicy    func(childComplexity int, input policy.UpdateInput[v1alpha1.OverrideSpec]) int
-		UpdateClusterPropagationPolicy func(childComplexity int, input policy.UpdateInput[v1alpha1.PropagationSpec]) int
+		UpdateClusterOverridePolicy    func(childComplexity int, input policies.UpdateInput[v1alpha1.OverrideSpec]) int
+		UpdateClusterPropagationPolicy func(childComplexity int, input policies.UpdateInput[v1alpha1.PropagationSpec]) int
 		UpdateInstance                 func(childComplexity int, input instances.UpdateInput) int
 		UpdateMemberCluster            func(childComplexity int, input members.UpdateInput) int
 		UpdateNamespace                func(childComplexity int, input namespaces.UpdateInput) int
-		UpdateOverridePolicy           func(childComplexity int, input policy.UpdateInput[v1alpha1.OverrideSpec]) int
-		UpdatePropagationPolicy        func(childComplexity int, input policy.UpdateInput[v1alpha1.PropagationSpec]) int
+		UpdateOverridePolicy           func(childComplexity int, input policies.UpdateInput[v1alpha1.OverrideSpec]) int
+		UpdatePropagationPolicy        func(childComplexity int, input policies.UpdateInput[v1alpha1.PropagationSpec]) int
 	}
 
 	MutationProblem struct {
@@ -7162,7 +7163,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.CreateClusterOverridePolicy(childComplexity, args["input"].(policy.CreateInput[v1alpha1.OverrideSpec])), true
+		return e.ComplexityRoot.Mutation.CreateClusterOverridePolicy(childComplexity, args["input"].(policies.CreateInput[v1alpha1.OverrideSpec])), true
 	case "Mutation.createClusterPropagationPolicy":
 		if e.ComplexityRoot.Mutation.CreateClusterPropagationPolicy == nil {
 			break
@@ -7173,7 +7174,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.CreateClusterPropagationPolicy(childComplexity, args["input"].(policy.CreateInput[v1alpha1.PropagationSpec])), true
+		return e.ComplexityRoot.Mutation.CreateClusterPropagationPolicy(childComplexity, args["input"].(policies.CreateInput[v1alpha1.PropagationSpec])), true
 	case "Mutation.createInstance":
 		if e.ComplexityRoot.Mutation.CreateInstance == nil {
 			break
@@ -7206,7 +7207,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.CreateOverridePolicy(childComplexity, args["input"].(policy.CreateInput[v1alpha1.OverrideSpec])), true
+		return e.ComplexityRoot.Mutation.CreateOverridePolicy(childComplexity, args["input"].(policies.CreateInput[v1alpha1.OverrideSpec])), true
 	case "Mutation.createPropagationPolicy":
 		if e.ComplexityRoot.Mutation.CreatePropagationPolicy == nil {
 			break
@@ -7217,7 +7218,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.CreatePropagationPolicy(childComplexity, args["input"].(policy.CreateInput[v1alpha1.PropagationSpec])), true
+		return e.ComplexityRoot.Mutation.CreatePropagationPolicy(childComplexity, args["input"].(policies.CreateInput[v1alpha1.PropagationSpec])), true
 	case "Mutation.deleteClusterOverridePolicy":
 		if e.ComplexityRoot.Mutation.DeleteClusterOverridePolicy == nil {
 			break
@@ -7228,7 +7229,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.DeleteClusterOverridePolicy(childComplexity, args["input"].(policy.DeleteInput)), true
+		return e.ComplexityRoot.Mutation.DeleteClusterOverridePolicy(childComplexity, args["input"].(policies.DeleteInput)), true
 	case "Mutation.deleteClusterPropagationPolicy":
 		if e.ComplexityRoot.Mutation.DeleteClusterPropagationPolicy == nil {
 			break
@@ -7239,7 +7240,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.DeleteClusterPropagationPolicy(childComplexity, args["input"].(policy.DeleteInput)), true
+		return e.ComplexityRoot.Mutation.DeleteClusterPropagationPolicy(childComplexity, args["input"].(policies.DeleteInput)), true
 	case "Mutation.deleteInstance":
 		if e.ComplexityRoot.Mutation.DeleteInstance == nil {
 			break
@@ -7272,7 +7273,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.DeleteOverridePolicy(childComplexity, args["input"].(policy.DeleteInput)), true
+		return e.ComplexityRoot.Mutation.DeleteOverridePolicy(childComplexity, args["input"].(policies.DeleteInput)), true
 	case "Mutation.deletePropagationPolicy":
 		if e.ComplexityRoot.Mutation.DeletePropagationPolicy == nil {
 			break
@@ -7283,7 +7284,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.DeletePropagationPolicy(childComplexity, args["input"].(policy.DeleteInput)), true
+		return e.ComplexityRoot.Mutation.DeletePropagationPolicy(childComplexity, args["input"].(policies.DeleteInput)), true
 	case "Mutation.deleteResource":
 		if e.ComplexityRoot.Mutation.DeleteResource == nil {
 			break
@@ -7459,7 +7460,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.UpdateClusterOverridePolicy(childComplexity, args["input"].(policy.UpdateInput[v1alpha1.OverrideSpec])), true
+		return e.ComplexityRoot.Mutation.UpdateClusterOverridePolicy(childComplexity, args["input"].(policies.UpdateInput[v1alpha1.OverrideSpec])), true
 	case "Mutation.updateClusterPropagationPolicy":
 		if e.ComplexityRoot.Mutation.UpdateClusterPropagationPolicy == nil {
 			break
@@ -7470,7 +7471,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.UpdateClusterPropagationPolicy(childComplexity, args["input"].(policy.UpdateInput[v1alpha1.PropagationSpec])), true
+		return e.ComplexityRoot.Mutation.UpdateClusterPropagationPolicy(childComplexity, args["input"].(policies.UpdateInput[v1alpha1.PropagationSpec])), true
 	case "Mutation.updateInstance":
 		if e.ComplexityRoot.Mutation.UpdateInstance == nil {
 			break
@@ -7514,7 +7515,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.UpdateOverridePolicy(childComplexity, args["input"].(policy.UpdateInput[v1alpha1.OverrideSpec])), true
+		return e.ComplexityRoot.Mutation.UpdateOverridePolicy(childComplexity, args["input"].(policies.UpdateInput[v1alpha1.OverrideSpec])), true
 	case "Mutation.updatePropagationPolicy":
 		if e.ComplexityRoot.Mutation.UpdatePropagationPolicy == nil {
 			break
@@ -7525,7 +7526,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.UpdatePropagationPolicy(childComplexity, args["input"].(policy.UpdateInput[v1alpha1.PropagationSpec])), true
+		return e.ComplexityRoot.Mutation.UpdatePropagationPolicy(childComplexity, args["input"].(policies.UpdateInput[v1alpha1.PropagationSpec])), true
 
 	case "MutationProblem.argument":
 		if e.ComplexityRoot.MutationProblem.Argument == nil {
@@ -11614,7 +11615,7 @@ input DeployApplicationInput @goModel(model: "github.com/kairship-io/kairship/pk
 }
 
 "A PropagationPolicy of an application."
-input ApplicationPropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatePropagationPolicyInput") {
+input ApplicationPropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreatePropagationPolicyInput") {
   "Its namespace; that of the application unless told."
   namespace: String! = ""
   "Its name."
@@ -11628,7 +11629,7 @@ input ApplicationPropagationPolicyInput @goModel(model: "github.com/kairship-io/
 }
 
 "An OverridePolicy of an application."
-input ApplicationOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreateOverridePolicyInput") {
+input ApplicationOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreateOverridePolicyInput") {
   "Its namespace; that of the application unless told."
   namespace: String! = ""
   "Its name."
@@ -16249,7 +16250,7 @@ type ClusterOverridePolicyEdge {
 }
 
 "A PropagationPolicy to create."
-input CreatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatePropagationPolicyInput") {
+input CreatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreatePropagationPolicyInput") {
   "The instance to create it in."
   instance: String!
   "Its namespace."
@@ -16267,7 +16268,7 @@ input CreatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
 }
 
 "A PropagationPolicy that was created."
-type CreatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedPropagationPolicy") {
+type CreatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreatedPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   propagationPolicy: PropagationPolicy @goField(name: "Policy")
   "What the change does, or would do in a dry run, and its author may not mean."
@@ -16277,7 +16278,7 @@ type CreatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kair
 }
 
 "A change of a PropagationPolicy."
-input UpdatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatePropagationPolicyInput") {
+input UpdatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.UpdatePropagationPolicyInput") {
   "The instance that it belongs to."
   instance: String!
   "Its namespace."
@@ -16297,7 +16298,7 @@ input UpdatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
 }
 
 "A PropagationPolicy that was changed."
-type UpdatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedPropagationPolicy") {
+type UpdatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.UpdatedPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   propagationPolicy: PropagationPolicy @goField(name: "Policy")
   "What the change does, or would do in a dry run, and its author may not mean."
@@ -16307,7 +16308,7 @@ type UpdatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kair
 }
 
 "A PropagationPolicy to delete."
-input DeletePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletePropagationPolicyInput") {
+input DeletePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.DeletePropagationPolicyInput") {
   "The instance that it belongs to."
   instance: String!
   "Its namespace."
@@ -16326,7 +16327,7 @@ input DeletePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
 }
 
 "A PropagationPolicy that was deleted."
-type DeletePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedPropagationPolicy") {
+type DeletePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.DeletedPropagationPolicy") {
   "The policy while Karmada cleans up behind it; null when it no longer exists, or would be."
   propagationPolicy: PropagationPolicy @goField(name: "Policy")
   "Who used it."
@@ -16336,7 +16337,7 @@ type DeletePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kair
 }
 
 "A ClusterPropagationPolicy to create."
-input CreateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreateClusterPropagationPolicyInput") {
+input CreateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreateClusterPropagationPolicyInput") {
   "The instance to create it in."
   instance: String!
   "Its name."
@@ -16352,7 +16353,7 @@ input CreateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
 }
 
 "A ClusterPropagationPolicy that was created."
-type CreateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedClusterPropagationPolicy") {
+type CreateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreatedClusterPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Policy")
   "What the change does, or would do in a dry run, and its author may not mean."
@@ -16362,7 +16363,7 @@ type CreateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-
 }
 
 "A change of a ClusterPropagationPolicy."
-input UpdateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdateClusterPropagationPolicyInput") {
+input UpdateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.UpdateClusterPropagationPolicyInput") {
   "The instance that it belongs to."
   instance: String!
   "Its name."
@@ -16380,7 +16381,7 @@ input UpdateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
 }
 
 "A ClusterPropagationPolicy that was changed."
-type UpdateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedClusterPropagationPolicy") {
+type UpdateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.UpdatedClusterPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Policy")
   "What the change does, or would do in a dry run, and its author may not mean."
@@ -16390,7 +16391,7 @@ type UpdateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-
 }
 
 "A ClusterPropagationPolicy to delete."
-input DeleteClusterPropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeleteClusterPropagationPolicyInput") {
+input DeleteClusterPropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.DeleteClusterPropagationPolicyInput") {
   "The instance that it belongs to."
   instance: String!
   "Its name."
@@ -16407,7 +16408,7 @@ input DeleteClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
 }
 
 "A ClusterPropagationPolicy that was deleted."
-type DeleteClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedClusterPropagationPolicy") {
+type DeleteClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.DeletedClusterPropagationPolicy") {
   "The policy while Karmada cleans up behind it; null when it no longer exists, or would be."
   clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Policy")
   "Who used it."
@@ -16417,7 +16418,7 @@ type DeleteClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-
 }
 
 "An OverridePolicy to create."
-input CreateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreateOverridePolicyInput") {
+input CreateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreateOverridePolicyInput") {
   "The instance to create it in."
   instance: String!
   "Its namespace."
@@ -16435,7 +16436,7 @@ input CreateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
 }
 
 "An OverridePolicy that was created."
-type CreateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedOverridePolicy") {
+type CreateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreatedOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   overridePolicy: OverridePolicy @goField(name: "Policy")
   "What the change does, or would do in a dry run, and its author may not mean."
@@ -16445,7 +16446,7 @@ type CreateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairshi
 }
 
 "A change of an OverridePolicy."
-input UpdateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdateOverridePolicyInput") {
+input UpdateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.UpdateOverridePolicyInput") {
   "The instance that it belongs to."
   instance: String!
   "Its namespace."
@@ -16465,7 +16466,7 @@ input UpdateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
 }
 
 "An OverridePolicy that was changed."
-type UpdateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedOverridePolicy") {
+type UpdateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.UpdatedOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   overridePolicy: OverridePolicy @goField(name: "Policy")
   "What the change does, or would do in a dry run, and its author may not mean."
@@ -16475,7 +16476,7 @@ type UpdateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairshi
 }
 
 "An OverridePolicy to delete."
-input DeleteOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeleteOverridePolicyInput") {
+input DeleteOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.DeleteOverridePolicyInput") {
   "The instance that it belongs to."
   instance: String!
   "Its namespace."
@@ -16494,7 +16495,7 @@ input DeleteOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
 }
 
 "An OverridePolicy that was deleted."
-type DeleteOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedOverridePolicy") {
+type DeleteOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.DeletedOverridePolicy") {
   "The policy while Karmada cleans up behind it; null when it no longer exists, or would be."
   overridePolicy: OverridePolicy @goField(name: "Policy")
   "Who used it."
@@ -16504,7 +16505,7 @@ type DeleteOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairshi
 }
 
 "A ClusterOverridePolicy to create."
-input CreateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreateClusterOverridePolicyInput") {
+input CreateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreateClusterOverridePolicyInput") {
   "The instance to create it in."
   instance: String!
   "Its name."
@@ -16520,7 +16521,7 @@ input CreateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
 }
 
 "A ClusterOverridePolicy that was created."
-type CreateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedClusterOverridePolicy") {
+type CreateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreatedClusterOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Policy")
   "What the change does, or would do in a dry run, and its author may not mean."
@@ -16530,7 +16531,7 @@ type CreateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/
 }
 
 "A change of a ClusterOverridePolicy."
-input UpdateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdateClusterOverridePolicyInput") {
+input UpdateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.UpdateClusterOverridePolicyInput") {
   "The instance that it belongs to."
   instance: String!
   "Its name."
@@ -16548,7 +16549,7 @@ input UpdateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
 }
 
 "A ClusterOverridePolicy that was changed."
-type UpdateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedClusterOverridePolicy") {
+type UpdateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.UpdatedClusterOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Policy")
   "What the change does, or would do in a dry run, and its author may not mean."
@@ -16558,7 +16559,7 @@ type UpdateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/
 }
 
 "A ClusterOverridePolicy to delete."
-input DeleteClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeleteClusterOverridePolicyInput") {
+input DeleteClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.DeleteClusterOverridePolicyInput") {
   "The instance that it belongs to."
   instance: String!
   "Its name."
@@ -16575,7 +16576,7 @@ input DeleteClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
 }
 
 "A ClusterOverridePolicy that was deleted."
-type DeleteClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedClusterOverridePolicy") {
+type DeleteClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.DeletedClusterOverridePolicy") {
   "The policy while Karmada cleans up behind it; null when it no longer exists, or would be."
   clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Policy")
   "Who used it."
@@ -16585,7 +16586,7 @@ type DeleteClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/
 }
 
 "Who uses a policy."
-type PolicyUse @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.Use") {
+type PolicyUse @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.Use") {
   "How many use it."
   count: Int!
   "There are more than were counted."
@@ -16595,7 +16596,7 @@ type PolicyUse @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy
 }
 
 "An object that uses a policy."
-type PolicyUser @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.User") {
+type PolicyUser @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.User") {
   "Group and version, for example ` + "`" + `apps/v1` + "`" + `."
   apiVersion: String!
   "The kind."

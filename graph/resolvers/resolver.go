@@ -27,6 +27,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
+	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
@@ -74,6 +75,6 @@ type Write struct {
 	Namespaces   *namespaces.Service
 	Members      *members.Service
 	Instances    *instances.Service
-	Policies     *policy.Writes
+	Policies     *policies.Writes
 	Workloads    *workloads.Service
 }

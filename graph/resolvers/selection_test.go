@@ -26,7 +26,7 @@ func known(n *workload.Needs)          { n.Template = index.Known }
 func whole(n *workload.Needs)          { n.Template = index.Whole }
 func count(n *workload.Needs)          { n.Count = true }
 func status(n *workload.Needs)         { n.Status = true }
-func policies(n *workload.Needs)       { n.Policy = true }
+func somePolicies(n *workload.Needs)   { n.Policy = true }
 func wholePolicies(n *workload.Needs)  { n.PolicyDetail = index.Whole }
 func bindings(n *workload.Needs)       { n.Binding = true }
 func memberClusters(n *workload.Needs) { n.MemberClusters = true }
@@ -75,7 +75,7 @@ func TestWhatListsOfWorkloadsNeed(t *testing.T) {
 		{"nodes and edges", `nodes { images } edges { node { health } }`, "", least(known, status), "both"},
 		{"health", `nodes { health }`, "", least(status), "the state is computed"},
 		{"replicas", `nodes { replicas { ready } }`, "", least(status), "the state is computed"},
-		{"fragment", `nodes { ...F }`, "fragment F on Workload { health policy { id } }", least(status, policies), "a fragment is what it holds"},
+		{"fragment", `nodes { ...F }`, "fragment F on Workload { health policy { id } }", least(status, somePolicies), "a fragment is what it holds"},
 		{"fragment on the connection", `...F`, "fragment F on WorkloadConnection { nodes { binding { id } } totalCount }", least(bindings, count), "on any level"},
 		{"inline fragment", `nodes { ... on CronJob { schedule } ... on Job { completions } }`, "", least(known), "whichever kind a workload is"},
 		{"inline fragment without type", `nodes { ... { health } }`, "", least(status), "it is for all"},
@@ -83,14 +83,14 @@ func TestWhatListsOfWorkloadsNeed(t *testing.T) {
 		{"included", `nodes { health @include(if: $on) }`, "true", least(status), "the variable says so"},
 		{"not included", `nodes { health @include(if: $on) }`, "false", least(), "the variable says so"},
 		{"fragment that is skipped", `nodes { ... @skip(if: $on) { health } name }`, "true", least(), "what is in it is not asked for"},
-		{"policy, by name", `nodes { policy { __typename id namespace name } }`, "", least(policies), "its metadata suffices"},
-		{"policy", `nodes { policy { ... on PropagationPolicy { spec { preemption } } } }`, "", least(policies, wholePolicies), "the spec is not in the metadata"},
-		{"two policies", `nodes { a: policy { name } b: policy { ... on ClusterPropagationPolicy { spec { preemption } } } }`, "", least(policies, wholePolicies), "the most of what is asked"},
+		{"policy, by name", `nodes { policy { __typename id namespace name } }`, "", least(somePolicies), "its metadata suffices"},
+		{"policy", `nodes { policy { ... on PropagationPolicy { spec { preemption } } } }`, "", least(somePolicies, wholePolicies), "the spec is not in the metadata"},
+		{"two policies", `nodes { a: policy { name } b: policy { ... on ClusterPropagationPolicy { spec { preemption } } } }`, "", least(somePolicies, wholePolicies), "the most of what is asked"},
 		{"placements", `nodes { placements { clusterName ready } }`, "", least(status), "they are part of the state"},
 		{"member clusters", `nodes { placements { memberCluster { name } } }`, "", least(status, memberClusters), "one for each placement"},
 		{"overrides", `nodes { placements { overrides { policyName } } }`, "", least(status, overrides), "the Works name them"},
 		{"override policies", `nodes { overridePolicies { name } }`, "", least(status, overrides, overridePolicies), "the Works name them"},
-		{"override policies, whole", `nodes { placements { overrides { policy { ... on OverridePolicy { spec { overrideRules { targetCluster { clusterNames } } } } } } } }`, "", least(status, overrides, overridePolicies, wholeOverrides), "the spec is not in the metadata"},
+		{"override somePolicies, whole", `nodes { placements { overrides { policy { ... on OverridePolicy { spec { overrideRules { targetCluster { clusterNames } } } } } } } }`, "", least(status, overrides, overridePolicies, wholeOverrides), "the spec is not in the metadata"},
 		{"objects", `nodes { placements { object { name } } }`, "", least(status, objects), "those that belong to the workload"},
 		{"objects, with images", `nodes { placements { object { name images } } }`, "", least(status, knownObjects), "the images are not in the metadata"},
 		{"objects, whole", `nodes { placements { object { manifest } } }`, "", least(status, wholeObjects), "the index may not know all of a manifest"},

@@ -5,9 +5,11 @@ import (
 	"net/http"
 
 	karmada "github.com/karmada-io/karmada/pkg/generated/clientset/versioned"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 )
 
@@ -16,6 +18,7 @@ type clients struct {
 	karmada    karmada.Interface
 	kubernetes kubernetes.Interface
 	dynamic    dynamic.Interface
+	rest       rest.Interface
 	// discovery asks as Kairship.
 	discovery discovery.DiscoveryInterface
 }
@@ -28,6 +31,9 @@ func (c clients) Kubernetes() kubernetes.Interface { return c.kubernetes }
 
 // Dynamic implements Client.
 func (c clients) Dynamic() dynamic.Interface { return c.dynamic }
+
+// REST implements Client.
+func (c clients) REST() rest.Interface { return c.rest }
 
 func newClients(name, userAgent string, transport http.RoundTripper) (clients, error) {
 	config := &rest.Config{
@@ -52,6 +58,11 @@ func newClients(name, userAgent string, transport http.RoundTripper) (clients, e
 	}
 	if c.dynamic, err = dynamic.NewForConfigAndClient(config, users); err != nil {
 		return c, fmt.Errorf("make the dynamic client: %w", err)
+	}
+	anything := rest.CopyConfig(config)
+	anything.APIPath, anything.GroupVersion, anything.NegotiatedSerializer = "/api", &corev1.SchemeGroupVersion, scheme.Codecs.WithoutConversion()
+	if c.rest, err = rest.RESTClientForConfigAndClient(anything, users); err != nil {
+		return c, fmt.Errorf("make the client of requests to any path: %w", err)
 	}
 	own := &http.Client{Transport: ownTransport{transport}, CheckRedirect: noRedirects}
 	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(config, own); err != nil {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 // Clients returns the clients of instances, by name.
@@ -39,6 +40,9 @@ type Client interface {
 	Kubernetes() kubernetes.Interface
 	// Dynamic is the client of any kind.
 	Dynamic() dynamic.Interface
+	// REST sends requests to any path (AbsPath), with the errors of Kubernetes' clients. The typed
+	// methods keep the status back, which shows what was created.
+	REST() rest.Interface
 	// RESTMapper maps kinds to resources and back. It answers from the cached discovery, and asks
 	// the instance again for an unknown kind; ctx bounds that request. The request is sent as
 	// Kairship, regardless of the user of ctx.

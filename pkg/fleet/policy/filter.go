@@ -174,8 +174,8 @@ func reaches(p Any, cluster *clusterv1alpha1.Cluster) bool {
 	case PropagationPolicyLike:
 		return slices.ContainsFunc(affinitiesOf(&p.PropagationSpec().Placement), matches)
 	case OverridePolicyLike:
-		return slices.ContainsFunc(rulesOf(p.OverrideSpec()), func(r policyv1alpha1.RuleWithCluster) bool {
-			return changesAnything(r.Overriders) && matches(r.TargetCluster)
+		return slices.ContainsFunc(RulesOf(p.OverrideSpec()), func(r policyv1alpha1.RuleWithCluster) bool {
+			return ChangesAnything(r.Overriders) && matches(r.TargetCluster)
 		})
 	}
 	return false
@@ -196,4 +196,18 @@ func affinitiesOf(p *policyv1alpha1.Placement) []*policyv1alpha1.ClusterAffinity
 		}
 	}
 	return all
+}
+
+// RulesOf are the rules of an override policy, also of one that has the older fields.
+func RulesOf(spec *policyv1alpha1.OverrideSpec) []policyv1alpha1.RuleWithCluster {
+	if len(spec.OverrideRules) > 0 {
+		return spec.OverrideRules
+	}
+	return []policyv1alpha1.RuleWithCluster{{TargetCluster: spec.TargetCluster, Overriders: spec.Overriders}} //nolint:staticcheck // deprecated, and still in use
+}
+
+// ChangesAnything reports whether a rule changes an object.
+func ChangesAnything(o policyv1alpha1.Overriders) bool {
+	return len(o.Plaintext)+len(o.ImageOverrider)+len(o.CommandOverrider)+len(o.ArgsOverrider)+
+		len(o.LabelsOverrider)+len(o.AnnotationsOverrider)+len(o.FieldOverrider) > 0
 }

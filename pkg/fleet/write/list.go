@@ -53,7 +53,7 @@ func Each[T any](ctx context.Context, client instanceproxy.Client, l Listing, fo
 		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, l.Name).String()
 	}
 	for seen := 0; ; {
-		request := requests(client).Verb(http.MethodGet).AbsPath(segments...).VersionedParams(&options, metav1.ParameterCodec)
+		request := client.REST().Verb(http.MethodGet).AbsPath(segments...).VersionedParams(&options, metav1.ParameterCodec)
 		if l.MetadataOnly {
 			request = request.SetHeader("Accept", metadataOnly)
 		}

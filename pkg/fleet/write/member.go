@@ -37,7 +37,7 @@ func (s *Site) FromMember(ctx context.Context, member, argument string, k Kind, 
 		return nil, err
 	}
 	at := append([]string{"apis", "cluster.karmada.io", "v1alpha1", "clusters", member, "proxy"}, path(k, namespace, name)...)
-	raw, err := answer(requests(s.client).Get().AbsPath(at...).Do(ctx))
+	raw, err := answer(s.client.REST().Get().AbsPath(at...).Do(ctx))
 	if err == nil {
 		u := &unstructured.Unstructured{}
 		if err := u.UnmarshalJSON(raw); err != nil {

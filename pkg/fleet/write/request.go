@@ -17,7 +17,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/index"
-	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
 
 // Options are what every write has.
@@ -124,7 +123,7 @@ func (s *Site) Delete(ctx context.Context, k Kind, namespace, name string, d Del
 // Get reads an object from the instance itself. What a write is based on must not
 // come from the index, which lags.
 func (s *Site) Get(ctx context.Context, k Kind, namespace, name string, paths Paths) (*unstructured.Unstructured, error) {
-	raw, err := answer(requests(s.client).Get().AbsPath(path(k, namespace, name)...).Do(ctx))
+	raw, err := answer(s.client.REST().Get().AbsPath(path(k, namespace, name)...).Do(ctx))
 	if err != nil {
 		return nil, s.translate(ctx, call{verb: http.MethodGet, kind: k, namespace: namespace, name: name, options: Options{Paths: paths}}, err)
 	}
@@ -155,12 +154,6 @@ type call struct {
 	object  any
 	params  url.Values
 	options Options
-}
-
-// requests sends requests as they are, with the errors of Kubernetes' clients. The
-// typed methods keep the status back, which shows what was created.
-func requests(client instanceproxy.Client) rest.Interface {
-	return client.Karmada().ClusterV1alpha1().RESTClient()
 }
 
 func path(k Kind, namespace, name string) []string {
@@ -204,7 +197,7 @@ func (s *Site) send(ctx context.Context, c call) (*Outcome, error) {
 	}
 	var status int
 	try := func() ([]byte, error) {
-		request := requests(s.client).Verb(c.verb).AbsPath(path(c.kind, c.namespace, name)...).SetHeader("Content-Type", contentType).Body(c.body)
+		request := s.client.REST().Verb(c.verb).AbsPath(path(c.kind, c.namespace, name)...).SetHeader("Content-Type", contentType).Body(c.body)
 		for key, values := range c.params {
 			request = request.Param(key, values[0])
 		}

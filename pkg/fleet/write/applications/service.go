@@ -10,8 +10,8 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
-	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 )
 
@@ -19,7 +19,7 @@ import (
 type Service struct {
 	Writer    *write.Writer
 	Resources *resources.Service
-	Policies  *policy.Writes
+	Policies  *policies.Writes
 }
 
 // DeployInput is the input of deployApplication.
@@ -28,8 +28,8 @@ type DeployInput struct {
 	Manifests string
 	// Namespace is for manifests and policies that say none.
 	Namespace           *string
-	PropagationPolicies []policy.CreateInput[policyv1alpha1.PropagationSpec]
-	OverridePolicies    []policy.CreateInput[policyv1alpha1.OverrideSpec]
+	PropagationPolicies []policies.CreateInput[policyv1alpha1.PropagationSpec]
+	OverridePolicies    []policies.CreateInput[policyv1alpha1.OverrideSpec]
 	Force               bool
 	Rollback            bool
 	DryRun              bool
@@ -72,14 +72,14 @@ func (s *Service) Deploy(ctx context.Context, in DeployInput) (*DeployPayload, e
 }
 
 // drafts appends the policies that inputs say.
-func drafts[T, S any](of *policy.Changes[T, S], argument string, inputs []policy.CreateInput[S], to []resources.Given) ([]resources.Given, error) {
+func drafts[T, S any](of *policies.Changes[T, S], argument string, inputs []policies.CreateInput[S], to []resources.Given) ([]resources.Given, error) {
 	for i, in := range inputs {
 		at := fmt.Sprintf("%s[%d]", argument, i)
 		u, err := of.Manifest(at, in)
 		if err != nil {
 			return nil, err
 		}
-		to = append(to, resources.Given{Argument: at, Paths: policy.Paths(at), Object: u})
+		to = append(to, resources.Given{Argument: at, Paths: policies.Paths(at), Object: u})
 	}
 	return to, nil
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
-	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/writetest"
 )
@@ -37,7 +37,7 @@ func promoting(t *testing.T) (*writetest.Instance, *Service) {
 		spec: {template: {spec: {containers: [{name: a, envFrom: [{configMapRef: {name: settings}}, {secretRef: {name: password}}]}]}}}}`).Object)
 	i.Put(inMember+inInstance+"configmaps/settings", object(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: shop}, data: {a: b}}`).Object)
 	i.Put(inMember+inInstance+"secrets/password", object(t, `{apiVersion: v1, kind: Secret, metadata: {name: password, namespace: shop}, type: Opaque, data: {p: aHVudGVyMg==}}`).Object)
-	return i, &Service{Writer: w, Resources: &resources.Service{Writer: w}, Policies: policy.NewWrites(w)}
+	return i, &Service{Writer: w, Resources: &resources.Service{Writer: w}, Policies: policies.NewWrites(w)}
 }
 
 func input(t *testing.T) Input {

@@ -12,9 +12,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
-	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 )
 
@@ -22,7 +22,7 @@ import (
 type Service struct {
 	Writer    *write.Writer
 	Resources *resources.Service
-	Policies  *policy.Writes
+	Policies  *policies.Writes
 }
 
 // Input is the input of promoteResource.
@@ -142,7 +142,7 @@ func (s *Service) policy(in Input, template *unstructured.Unstructured) (resourc
 	if in.PolicyName != nil {
 		name = *in.PolicyName
 	}
-	create := policy.CreateInput[policyv1alpha1.PropagationSpec]{
+	create := policies.CreateInput[policyv1alpha1.PropagationSpec]{
 		Namespace: template.GetNamespace(), Name: name,
 		Spec: policyv1alpha1.PropagationSpec{
 			ResourceSelectors: []policyv1alpha1.ResourceSelector{{

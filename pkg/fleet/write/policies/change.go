@@ -1,4 +1,4 @@
-package policy
+package policies
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -31,31 +32,31 @@ type Changes[T, S any] struct {
 	// clusters are those that a spec names.
 	clusters func(spec *S) []namedCluster
 	// use returns the objects that use a policy, as the instance itself has them.
-	use func(ctx context.Context, site *write.Site, policy *unstructured.Unstructured) (*Use, error)
+	use func(ctx context.Context, site *write.Site, of *unstructured.Unstructured) (*Use, error)
 }
 
 // Writes changes the policies of all kinds.
 type Writes struct {
-	Propagation        *Changes[PropagationPolicy, policyv1alpha1.PropagationSpec]
-	ClusterPropagation *Changes[ClusterPropagationPolicy, policyv1alpha1.PropagationSpec]
-	Override           *Changes[OverridePolicy, policyv1alpha1.OverrideSpec]
-	ClusterOverride    *Changes[ClusterOverridePolicy, policyv1alpha1.OverrideSpec]
+	Propagation        *Changes[policy.PropagationPolicy, policyv1alpha1.PropagationSpec]
+	ClusterPropagation *Changes[policy.ClusterPropagationPolicy, policyv1alpha1.PropagationSpec]
+	Override           *Changes[policy.OverridePolicy, policyv1alpha1.OverrideSpec]
+	ClusterOverride    *Changes[policy.ClusterOverridePolicy, policyv1alpha1.OverrideSpec]
 }
 
 // NewWrites makes a Writes.
 func NewWrites(w *write.Writer) *Writes {
 	return &Writes{
-		Propagation: &Changes[PropagationPolicy, policyv1alpha1.PropagationSpec]{
-			w, kindOf(index.PropagationPolicies, true), NewPropagationPolicy, propagationContradictions, propagationClusters, propagationUse,
+		Propagation: &Changes[policy.PropagationPolicy, policyv1alpha1.PropagationSpec]{
+			w, kindOf(index.PropagationPolicies, true), policy.NewPropagationPolicy, propagationContradictions, propagationClusters, propagationUse,
 		},
-		ClusterPropagation: &Changes[ClusterPropagationPolicy, policyv1alpha1.PropagationSpec]{
-			w, kindOf(index.ClusterPropagationPolicies, false), NewClusterPropagationPolicy, propagationContradictions, propagationClusters, propagationUse,
+		ClusterPropagation: &Changes[policy.ClusterPropagationPolicy, policyv1alpha1.PropagationSpec]{
+			w, kindOf(index.ClusterPropagationPolicies, false), policy.NewClusterPropagationPolicy, propagationContradictions, propagationClusters, propagationUse,
 		},
-		Override: &Changes[OverridePolicy, policyv1alpha1.OverrideSpec]{
-			w, kindOf(index.OverridePolicies, true), NewOverridePolicy, overrideContradictions, overrideClusters, overrideUse,
+		Override: &Changes[policy.OverridePolicy, policyv1alpha1.OverrideSpec]{
+			w, kindOf(index.OverridePolicies, true), policy.NewOverridePolicy, overrideContradictions, overrideClusters, overrideUse,
 		},
-		ClusterOverride: &Changes[ClusterOverridePolicy, policyv1alpha1.OverrideSpec]{
-			w, kindOf(index.ClusterOverridePolicies, false), NewClusterOverridePolicy, overrideContradictions, overrideClusters, overrideUse,
+		ClusterOverride: &Changes[policy.ClusterOverridePolicy, policyv1alpha1.OverrideSpec]{
+			w, kindOf(index.ClusterOverridePolicies, false), policy.NewClusterOverridePolicy, overrideContradictions, overrideClusters, overrideUse,
 		},
 	}
 }

@@ -1,4 +1,4 @@
-package policy
+package policies
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
 )
 
 // The instance decides which policies are valid: it may run another version of Karmada than
@@ -50,7 +51,7 @@ func overrideContradictions(spec *policyv1alpha1.OverrideSpec) []apierror.Field 
 		if spec.TargetCluster != nil { //nolint:staticcheck // deprecated, and still in use
 			f.add(at.Child("targetCluster"), "targetCluster and overrideRules exclude each other")
 		}
-		if changesAnything(spec.Overriders) { //nolint:staticcheck // deprecated, and still in use
+		if policy.ChangesAnything(spec.Overriders) { //nolint:staticcheck // deprecated, and still in use
 			f.add(at.Child("overriders"), "overriders and overrideRules exclude each other")
 		}
 	}
@@ -71,11 +72,6 @@ func fieldContradictions(f *violations, at *field.Path, o policyv1alpha1.Overrid
 			f.add(at, "json or yaml is needed")
 		}
 	}
-}
-
-func changesAnything(o policyv1alpha1.Overriders) bool {
-	return len(o.Plaintext)+len(o.ImageOverrider)+len(o.CommandOverrider)+len(o.ArgsOverrider)+
-		len(o.LabelsOverrider)+len(o.AnnotationsOverrider)+len(o.FieldOverrider) > 0
 }
 
 // invalid is the error of some inputs, of which there is at least one.

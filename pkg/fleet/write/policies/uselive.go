@@ -1,4 +1,4 @@
-package policy
+package policies
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -34,17 +35,17 @@ func kindOfWork(t index.Type, namespaced bool) write.Kind {
 
 // propagationUse finds the resources that a policy has claimed, by the bindings
 // that Karmada made of them.
-func propagationUse(ctx context.Context, site *write.Site, policy *unstructured.Unstructured) (*Use, error) {
+func propagationUse(ctx context.Context, site *write.Site, of *unstructured.Unstructured) (*Use, error) {
 	use := &Use{}
 	label := policyv1alpha1.PropagationPolicyPermanentIDLabel
-	if policy.GetNamespace() == "" {
+	if of.GetNamespace() == "" {
 		label = policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel
 	}
-	id := policy.GetLabels()[label]
+	id := of.GetLabels()[label]
 	if id == "" {
 		return use, nil // Karmada has not seen it yet.
 	}
-	return use, eachBinding(ctx, site, policy.GetNamespace(), label+"="+id, use, func(b *workv1alpha2.ResourceBinding) error {
+	return use, eachBinding(ctx, site, of.GetNamespace(), label+"="+id, use, func(b *workv1alpha2.ResourceBinding) error {
 		use.add(userOf(&b.Spec.Resource))
 		return nil
 	})
@@ -52,21 +53,21 @@ func propagationUse(ctx context.Context, site *write.Site, policy *unstructured.
 
 // overrideUse finds the propagated resources that a policy may change in one of
 // their clusters, and the propagation policies that depend on it.
-func overrideUse(ctx context.Context, site *write.Site, policy *unstructured.Unstructured) (*Use, error) {
+func overrideUse(ctx context.Context, site *write.Site, of *unstructured.Unstructured) (*Use, error) {
 	use := &Use{}
 	var spec policyv1alpha1.OverrideSpec
-	said, _, err := unstructured.NestedMap(policy.Object, "spec")
+	said, _, err := unstructured.NestedMap(of.Object, "spec")
 	if err == nil {
 		err = runtime.DefaultUnstructuredConverter.FromUnstructured(said, &spec)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := dependents(ctx, site, policy, use); err != nil {
+	if err := dependents(ctx, site, of, use); err != nil {
 		return nil, err
 	}
 	labelled := labelledResources{ctx: ctx, site: site, found: map[string]map[string]bool{}}
-	return use, eachBinding(ctx, site, policy.GetNamespace(), "", use, func(b *workv1alpha2.ResourceBinding) error {
+	return use, eachBinding(ctx, site, of.GetNamespace(), "", use, func(b *workv1alpha2.ResourceBinding) error {
 		if !slices.ContainsFunc(b.Spec.Clusters, func(c workv1alpha2.TargetCluster) bool { return mayChangeIn(&spec, c.Name) }) {
 			return nil
 		}
@@ -79,13 +80,13 @@ func overrideUse(ctx context.Context, site *write.Site, policy *unstructured.Uns
 }
 
 // dependents finds the propagation policies that wait for an override policy.
-func dependents(ctx context.Context, site *write.Site, policy *unstructured.Unstructured, use *Use) error {
+func dependents(ctx context.Context, site *write.Site, of *unstructured.Unstructured, use *Use) error {
 	kind := kindOf(index.PropagationPolicies, true)
-	if policy.GetNamespace() == "" {
+	if of.GetNamespace() == "" {
 		kind = kindOf(index.ClusterPropagationPolicies, false)
 	}
-	return each(ctx, site, write.Listing{Kind: kind, Namespace: policy.GetNamespace()}, use, func(p *policyv1alpha1.PropagationPolicy) error {
-		if slices.Contains(p.Spec.DependentOverrides, policy.GetName()) {
+	return each(ctx, site, write.Listing{Kind: kind, Namespace: of.GetNamespace()}, use, func(p *policyv1alpha1.PropagationPolicy) error {
+		if slices.Contains(p.Spec.DependentOverrides, of.GetName()) {
 			use.add(User{policyv1alpha1.GroupVersion.String(), kind.Kind, p.Namespace, p.Name})
 		}
 		return nil
@@ -122,10 +123,10 @@ func selects(spec *policyv1alpha1.OverrideSpec, of *workv1alpha2.ObjectReference
 // conditions on labels and fields of clusters hold: not every user who may delete the policy may
 // read the clusters, and one confirmation too many does no harm.
 func mayChangeIn(spec *policyv1alpha1.OverrideSpec, cluster string) bool {
-	return slices.ContainsFunc(rulesOf(spec), func(r policyv1alpha1.RuleWithCluster) bool {
+	return slices.ContainsFunc(policy.RulesOf(spec), func(r policyv1alpha1.RuleWithCluster) bool {
 		t := r.TargetCluster
 		switch {
-		case !changesAnything(r.Overriders):
+		case !policy.ChangesAnything(r.Overriders):
 			return false
 		case t == nil:
 			return true
@@ -134,14 +135,6 @@ func mayChangeIn(spec *policyv1alpha1.OverrideSpec, cluster string) bool {
 		}
 		return len(t.ClusterNames) == 0 || slices.Contains(t.ClusterNames, cluster)
 	})
-}
-
-// rulesOf are the rules of an override policy, also of one that has the older fields.
-func rulesOf(spec *policyv1alpha1.OverrideSpec) []policyv1alpha1.RuleWithCluster {
-	if len(spec.OverrideRules) > 0 {
-		return spec.OverrideRules
-	}
-	return []policyv1alpha1.RuleWithCluster{{TargetCluster: spec.TargetCluster, Overriders: spec.Overriders}} //nolint:staticcheck // deprecated, and still in use
 }
 
 // labelledResources answers for the labels of resources with one list for each

@@ -1,4 +1,4 @@
-package policy
+package policies
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
 	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
@@ -96,29 +97,29 @@ type Deleted[T any] struct {
 
 type (
 	// CreatedPropagationPolicy is a PropagationPolicy that was created.
-	CreatedPropagationPolicy = Written[PropagationPolicy]
+	CreatedPropagationPolicy = Written[policy.PropagationPolicy]
 	// CreatedClusterPropagationPolicy is a ClusterPropagationPolicy that was created.
-	CreatedClusterPropagationPolicy = Written[ClusterPropagationPolicy]
+	CreatedClusterPropagationPolicy = Written[policy.ClusterPropagationPolicy]
 	// CreatedOverridePolicy is an OverridePolicy that was created.
-	CreatedOverridePolicy = Written[OverridePolicy]
+	CreatedOverridePolicy = Written[policy.OverridePolicy]
 	// CreatedClusterOverridePolicy is a ClusterOverridePolicy that was created.
-	CreatedClusterOverridePolicy = Written[ClusterOverridePolicy]
+	CreatedClusterOverridePolicy = Written[policy.ClusterOverridePolicy]
 	// UpdatedPropagationPolicy is a PropagationPolicy that was changed.
-	UpdatedPropagationPolicy = Written[PropagationPolicy]
+	UpdatedPropagationPolicy = Written[policy.PropagationPolicy]
 	// UpdatedClusterPropagationPolicy is a ClusterPropagationPolicy that was changed.
-	UpdatedClusterPropagationPolicy = Written[ClusterPropagationPolicy]
+	UpdatedClusterPropagationPolicy = Written[policy.ClusterPropagationPolicy]
 	// UpdatedOverridePolicy is an OverridePolicy that was changed.
-	UpdatedOverridePolicy = Written[OverridePolicy]
+	UpdatedOverridePolicy = Written[policy.OverridePolicy]
 	// UpdatedClusterOverridePolicy is a ClusterOverridePolicy that was changed.
-	UpdatedClusterOverridePolicy = Written[ClusterOverridePolicy]
+	UpdatedClusterOverridePolicy = Written[policy.ClusterOverridePolicy]
 	// DeletedPropagationPolicy is a PropagationPolicy that was deleted.
-	DeletedPropagationPolicy = Deleted[PropagationPolicy]
+	DeletedPropagationPolicy = Deleted[policy.PropagationPolicy]
 	// DeletedClusterPropagationPolicy is a ClusterPropagationPolicy that was deleted.
-	DeletedClusterPropagationPolicy = Deleted[ClusterPropagationPolicy]
+	DeletedClusterPropagationPolicy = Deleted[policy.ClusterPropagationPolicy]
 	// DeletedOverridePolicy is an OverridePolicy that was deleted.
-	DeletedOverridePolicy = Deleted[OverridePolicy]
+	DeletedOverridePolicy = Deleted[policy.OverridePolicy]
 	// DeletedClusterOverridePolicy is a ClusterOverridePolicy that was deleted.
-	DeletedClusterOverridePolicy = Deleted[ClusterOverridePolicy]
+	DeletedClusterOverridePolicy = Deleted[policy.ClusterOverridePolicy]
 )
 
 // Canonical returns a spec as Kubernetes stores it: fields that Karmada's types omit when empty are
