@@ -57,7 +57,9 @@ func serve(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("set up the manager: %w", err)
 	}
-	if err := controllers.Setup(ctx, mgr, o.settings()); err != nil {
+	settings := o.settings()
+	settings.Metrics = metrics.Registry
+	if err := controllers.Setup(ctx, mgr, settings); err != nil {
 		return err
 	}
 	if err := keepProjection(mgr, o.indexDatabaseFile); err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
@@ -21,36 +20,27 @@ var conditionsDesc = prometheus.NewDesc("kairship_conditions",
 // conditions counts what all controllers say. Only the leader shows it, so that a
 // sum over the replicas is right.
 type conditions struct {
-	// objects is the cache of the replica that leads; nil while none of this process does.
-	objects atomic.Pointer[client.Reader]
+	objects client.Reader
+	leads   atomic.Bool
 }
 
-// said is one for the process: tests start several managers in one.
-var said = &conditions{}
-
-func init() { metrics.Registry.MustRegister(said) }
-
-// countedBy is the cache of a manager, which counts once it leads.
-type countedBy struct{ objects client.Reader }
-
 // Start shows the counts until the context ends.
-func (c *countedBy) Start(ctx context.Context) error {
-	said.objects.Store(&c.objects)
+func (c *conditions) Start(ctx context.Context) error {
+	c.leads.Store(true)
 	<-ctx.Done()
-	said.objects.CompareAndSwap(&c.objects, nil)
+	c.leads.Store(false)
 	return nil
 }
 
 // NeedLeaderElection has it run on the leader only.
-func (c *countedBy) NeedLeaderElection() bool { return true }
+func (c *conditions) NeedLeaderElection() bool { return true }
 
 // Describe implements prometheus.Collector.
 func (c *conditions) Describe(descs chan<- *prometheus.Desc) { descs <- conditionsDesc }
 
 // Collect implements prometheus.Collector.
 func (c *conditions) Collect(into chan<- prometheus.Metric) {
-	objects := c.objects.Load()
-	if objects == nil {
+	if !c.leads.Load() {
 		return
 	}
 	type series struct{ kind, condition, status, reason string }
@@ -68,7 +58,7 @@ func (c *conditions) Collect(into chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	for _, list := range []client.ObjectList{&instances, &clusters, &bindings} {
-		if err := (*objects).List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		if err := c.objects.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return // The other metrics are worth more than an error in their place.
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-logr/logr"
 	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
+	"github.com/prometheus/client_golang/prometheus"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -88,6 +89,8 @@ type Settings struct {
 	Addresses *connection.Addresses
 	// Sources are where the images and CRDs of Managed instances may come from.
 	Sources instancelifecycle.Sources
+	// Metrics is where what the controllers count is registered.
+	Metrics prometheus.Registerer
 	// Webhook says where global management is listened to; nowhere when its address
 	// is empty.
 	Webhook globalmanagementwebhook.Options
@@ -192,7 +195,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 	if err := instanceaccess.RegisterIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	if err := mgr.Add(&countedBy{objects: mgr.GetCache()}); err != nil {
+	counted := &conditions{objects: mgr.GetCache()}
+	if err := settings.Metrics.Register(counted); err != nil {
+		return err
+	}
+	if err := mgr.Add(counted); err != nil {
 		return err
 	}
 	mgr = controlleroptions.Limit(eventnotes.Truncate(mgr), controlleroptions.Limits{
@@ -244,6 +251,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			// It finds out where credentials lead, so it has to use those that are not proven.
 			Client: kube, Live: live, Credentials: untried,
 			Recorder:  mgr.GetEventRecorder(instancestatus.Name),
+			Metrics:   instancestatus.NewMetrics(settings.Metrics),
 			Prober:    &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
 			Debouncer: &debounce.Debouncer{Limits: debounce.Default},
 			Interval:  settings.ProbeInterval,
@@ -260,12 +268,14 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Client: kube, Live: live, Credentials: secrets,
 			Connections: connected,
 			Recorder:    mgr.GetEventRecorder(clusterimport.Name),
+			Metrics:     clusterimport.NewMetrics(settings.Metrics),
 			Interval:    settings.ImportInterval,
 			Timeout:     importTimeout,
 			Patience:    importPatience,
 		},
 		instancestatistics.Name: &instancestatistics.Reconciler{
 			Client: kube, Credentials: secrets, Connections: connected,
+			Metrics:  instancestatistics.NewMetrics(settings.Metrics),
 			Interval: settings.StatisticsInterval,
 			Lost:     lost,
 		},
@@ -273,6 +283,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Client: kube, Live: live, Credentials: secrets,
 			Connections: connected,
 			Recorder:    mgr.GetEventRecorder(instancelifecycle.Name),
+			Metrics:     instancelifecycle.NewMetrics(settings.Metrics),
 			Timeout:     requestTimeout,
 			Patience:    uninstallPatience,
 			Sources:     settings.Sources,
@@ -298,7 +309,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 		},
 	}
 	if settings.Webhook.Address != "" {
-		controllers[globalmanagementwebhook.Name] = &globalmanagementwebhook.Webhook{Options: settings.Webhook}
+		controllers[globalmanagementwebhook.Name] = &globalmanagementwebhook.Webhook{Options: settings.Webhook, Metrics: settings.Metrics}
 	}
 	return controllers
 }

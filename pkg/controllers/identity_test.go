@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,7 +34,8 @@ func newIdentities(t *testing.T) *identities {
 // replica is the controller of one replica.
 func (w *identities) replica() *instancestatus.Reconciler {
 	return &instancestatus.Reconciler{
-		Client: w.kube, Live: w.kube, Credentials: credentials.Reader{Secrets: w.kube}, Recorder: w.events,
+		Metrics: instancestatus.NewMetrics(prometheus.NewRegistry()),
+		Client:  w.kube, Live: w.kube, Credentials: credentials.Reader{Secrets: w.kube}, Recorder: w.events,
 		Prober:    &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
 		Debouncer: &debounce.Debouncer{Limits: debounce.Default},
 		Interval:  time.Hour,

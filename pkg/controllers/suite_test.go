@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -49,6 +50,8 @@ type world struct {
 	sync   *virtualclustersync.Reconciler
 	index  *clusterindex.Reconciler
 	events *events.FakeRecorder
+	// metrics are those of the controllers that a test starts.
+	metrics *prometheus.Registry
 	// writes counts what the reconcilers wrote.
 	writes atomic.Int32
 	// fail lets a write of the reconcilers fail, as when the process dies there.
@@ -61,7 +64,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, kube: direct, events: events.NewFakeRecorder(1000)}
+	w := &world{T: t, kube: direct, events: events.NewFakeRecorder(1000), metrics: prometheus.NewRegistry()}
 	counted := interceptor.NewClient(direct, w.count())
 	secrets := credentials.Reader{Secrets: direct}
 	w.sync = &virtualclustersync.Reconciler{Client: counted, Live: direct, Credentials: secrets, Recorder: w.events}

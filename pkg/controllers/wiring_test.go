@@ -18,7 +18,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kairship-io/kairship/internal/poll"
@@ -45,6 +44,7 @@ func startManagerWith(w *world, settings controllers.Settings) ctrl.Manager {
 // startManagerAs runs them with a connection of their own.
 func startManagerAs(w *world, connection *rest.Config, settings controllers.Settings) ctrl.Manager {
 	w.Helper()
+	settings.Metrics = w.metrics
 	mgr, err := ctrl.NewManager(connection, ctrl.Options{
 		Scheme: controllers.Scheme(), Cache: controllers.Cache(logr.Discard()),
 		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
@@ -98,12 +98,10 @@ func karmadaOf(t *testing.T, kubeSystem string) (*httptest.Server, connection.Co
 }
 
 // counted is a value of the metric kairship_conditions; zero when there is none.
-func counted(t *testing.T, labels ...string) float64 {
-	t.Helper()
-	families, err := metrics.Registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+func (w *world) counted(labels ...string) float64 {
+	w.Helper()
+	families, err := w.metrics.Gather()
+	w.must(err)
 	for _, family := range families {
 		if family.GetName() != "kairship_conditions" {
 			continue
@@ -155,7 +153,7 @@ func TestEverythingTogether(t *testing.T) {
 		return word == "True/Collecting"
 	})
 	w.eventually("what is said is counted, by the leader", func(context.Context) bool {
-		return counted(t, "Instance", "Indexed", "True", "Collecting") == 1 && counted(t, "Cluster", "Indexed", "True", "Collecting") == 1
+		return w.counted("Instance", "Indexed", "True", "Collecting") == 1 && w.counted("Cluster", "Indexed", "True", "Collecting") == 1
 	})
 	w.eventually("the virtual cluster is looked at too", func(context.Context) bool {
 		return get(w, "k-wired", &v1alpha1.Cluster{}).Status.KubernetesVersion == "v1.35.4"

@@ -19,6 +19,7 @@ import (
 
 	"github.com/clusterpedia-io/client-go/constants"
 
+	"github.com/kairship-io/kairship/internal/excerpt"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/quota"
 	"github.com/kairship-io/kairship/pkg/requeststats"
@@ -211,11 +212,7 @@ type statusError struct {
 
 func (e *statusError) Error() string {
 	const most = 512
-	body := string(e.body)
-	if len(body) > most {
-		body = body[:most] + "…"
-	}
-	return "HTTP status " + strconv.Itoa(e.status) + ": " + body
+	return "HTTP status " + strconv.Itoa(e.status) + ": " + excerpt.Of(string(e.body), most)
 }
 
 // pastDeadline returns the error for a caller whose context has ended.

@@ -417,7 +417,14 @@ func TestPromotionFailsLate(t *testing.T) {
 	if p.ConsistencyToken == nil || s.in(t, "alpha", "v1", "ConfigMap", "settings") == nil {
 		t.Errorf("what was written is not there: %+v", p)
 	}
-	time.Sleep(2 * time.Second) // Karmada would have begun by then.
+	poll.True(t, within, "Karmada has scheduled what the policy claims", func() bool {
+		binding := s.in(t, "alpha", "work.karmada.io/v1alpha2", "ResourceBinding", "settings-configmap")
+		if binding == nil {
+			return false
+		}
+		clusters, _, err := unstructured.NestedSlice(binding.Object, "spec", "clusters")
+		return err == nil && len(clusters) > 0
+	})
 	web1 := s.in(t, "m1", "apps/v1", "Deployment", "web")
 	if after := s.podUIDs(t); !slices.Equal(after, pods) || web1.GetGeneration() != generation || web1.GetLabels()["karmada.io/managed"] != "" {
 		t.Errorf("the member noticed: pods %v were %v, %v", after, pods, web1.GetLabels())

@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -12,9 +13,9 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/apitest"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -105,9 +106,13 @@ func (g *global) awaitRules() {
 
 func (g *global) eventually(what string, ok func(context.Context) (bool, error)) {
 	g.t.Helper()
-	if err := wait.PollUntilContextTimeout(g.t.Context(), 10*time.Millisecond, 30*time.Second, true, ok); err != nil {
-		g.t.Fatalf("%s: %v", what, err)
-	}
+	poll.Until(g.t, 30*time.Second, what, func(ctx context.Context) error {
+		is, err := ok(ctx)
+		if err == nil && !is {
+			err = errors.New("not yet")
+		}
+		return err
+	})
 }
 
 // rule writes a rule of group kairship.io; its lists are separated by spaces.

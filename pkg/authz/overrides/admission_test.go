@@ -16,12 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/apitest"
 	"github.com/kairship-io/kairship/pkg/authz/overrides"
 )
@@ -114,11 +114,7 @@ func (w *world) create(t *testing.T, object client.Object) {
 
 func (w *world) eventually(t *testing.T, what string, done func(ctx context.Context) bool) {
 	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		return done(ctx), nil
-	}); err != nil {
-		t.Fatalf("not yet true: %s", what)
-	}
+	poll.True(t, time.Minute, what, func() bool { return done(t.Context()) })
 }
 
 // refused checks that an error is that of the policy, where one is wanted.

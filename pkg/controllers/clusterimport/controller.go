@@ -49,6 +49,7 @@ type Reconciler struct {
 	// Connections are the controllers' connections, which they share.
 	Connections *connections.Pool
 	Recorder    events.EventRecorder
+	Metrics     *Metrics
 	// Interval is the time between two looks at the members of the same instance,
 	// ±10 %: what a user changed there is put right so late at most.
 	Interval time.Duration
@@ -62,6 +63,7 @@ type Reconciler struct {
 	instances, members remotes
 	memberCache        memberCache
 	pauses             pauses
+	clocks             stopwatch
 	reminders          reminders
 
 	// claims lets one Cluster at a time find out that it is the only one.
@@ -172,7 +174,7 @@ func (r *Reconciler) explain(ctx context.Context, s *scope, err error) error {
 func (r *Reconciler) forget(name string) {
 	r.members.forget(name)
 	r.pauses.forget(name)
-	states.forget(name)
+	r.Metrics.forget(name)
 }
 
 // globalCluster is the UID of the global cluster's namespace kube-system.

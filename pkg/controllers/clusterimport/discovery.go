@@ -42,7 +42,7 @@ func (d *discovery) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 	if apierrors.IsNotFound(err) {
 		d.instances.forget(request.Name)
 		d.orphans.forget(request.Name)
-		foreign.DeleteLabelValues(request.Name)
+		d.Metrics.foreign.DeleteLabelValues(request.Name)
 		return ctrl.Result{}, d.tell(ctx, d.memberCache.forget(request.Name))
 	}
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *discovery) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 			foreigners++
 		}
 	}
-	foreign.WithLabelValues(instance.Name).Set(float64(foreigners))
+	d.Metrics.foreign.WithLabelValues(instance.Name).Set(float64(foreigners))
 	if err := d.removeStale(ctx, control, seen); err != nil && ctx.Err() == nil {
 		log.FromContext(ctx).Info("Cannot remove what was made for an earlier membership", "instance", instance.Name, "cause", err.Error())
 	}

@@ -131,7 +131,7 @@ func (r *Reconciler) finishExecutionNamespace(ctx context.Context, control *remo
 		if client.IgnoreNotFound(err) != nil {
 			return r.failed(control, err, "finish Work %q", work.Name)
 		}
-		orphanedWorks.Inc()
+		r.Metrics.orphanedWorks.Inc()
 		log.FromContext(ctx).Info("Finished a Work of a member that Karmada does not know any more", "namespace", work.Namespace, "work", work.Name)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -146,7 +147,8 @@ func (w *world) mortal(created func(client.Object)) interceptor.Funcs {
 func (w *world) start() {
 	w.died, w.diesAt = false, 0
 	w.reconciler = &Reconciler{
-		Client: w.global, Live: w.global, Credentials: credentials.Reader{Secrets: w.global}, Recorder: events.NewFakeRecorder(1000),
+		Metrics: NewMetrics(prometheus.NewRegistry()),
+		Client:  w.global, Live: w.global, Credentials: credentials.Reader{Secrets: w.global}, Recorder: events.NewFakeRecorder(1000),
 		Interval: time.Minute, Timeout: time.Second, Patience: time.Hour,
 		dial: func(_ place, name string) client.Client { return w.others[name] },
 	}

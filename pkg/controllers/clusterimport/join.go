@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/excerpt"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
@@ -192,7 +192,7 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 	s.ownerLabels.membership = string(s.membership.UID)
 	joining := v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf("The cluster is being joined to instance %q.", s.instance.Name))
 	s.joined = &joining
-	clocks.begin(s.cluster.Name, "join")
+	r.clocks.begin(s.cluster.Name, "join")
 	r.notef(s, "Joining", "The cluster begins to join instance %q", s.instance.Name)
 	if err := s.save(ctx, r); err != nil {
 		return err
@@ -272,22 +272,16 @@ func (r *Reconciler) confirm(_ context.Context, s *scope) error {
 		if ready != nil && ready.Message != "" {
 			said = "It says: " + ready.Message
 		}
-		return &phase.Stop{Retry: clocks.pause(s.cluster.Name, "join"), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining,
-			fmt.Sprintf("Everything is in place; Karmada has not reached the cluster. %s", brief(said)))}
+		return &phase.Stop{Retry: r.clocks.pause(s.cluster.Name, "join"), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining,
+			fmt.Sprintf("Everything is in place; Karmada has not reached the cluster. %s", excerpt.Of(said, mostOfOthers)))}
 	default:
 		joined := v1alpha1.Joined(fmt.Sprintf("The cluster is a member of instance %q, which reaches it %s.", s.membership.Instance, how))
 		s.joined = &joined
 	}
-	clocks.end(s.cluster.Name, "join")
+	r.ended(s.cluster.Name, "join")
 	r.pauses.forget(s.cluster.Name)
 	return &phase.Stop{Retry: r.again()}
 }
 
-// brief bounds what others say.
-func brief(message string) string {
-	const most = 300
-	if len(message) <= most {
-		return message
-	}
-	return strings.ToValidUTF8(message[:most], "") + "…"
-}
+// mostOfOthers is how much of what others say a condition has, in characters.
+const mostOfOthers = 300

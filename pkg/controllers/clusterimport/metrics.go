@@ -1,14 +1,13 @@
 package clusterimport
 
 import (
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
@@ -17,47 +16,72 @@ import (
 // conditionType is what conditions are a list of.
 type conditionType = metav1.Condition
 
-var (
-	clusters = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "kairship_clusters",
-		Help: "Physical clusters of the inventory, by the reason of their condition Joined.",
-	}, []string{"joined"})
-	transitions = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "kairship_cluster_join_transitions_total",
-		Help: "How often the condition Joined of a Cluster got another reason, by the new reason.",
-	}, []string{"joined"})
-	duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "kairship_cluster_import_duration_seconds",
-		Help:    "How long it took until a cluster was a member, and until it had left, by operation (join, leave).",
-		Buckets: []float64{0.5, 1, 2, 5, 10, 20, 60, 120, 300, 900},
-	}, []string{"operation"})
-	foreign = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "kairship_foreign_members",
-		Help: "Members of an instance that were not joined by Kairship.",
-	}, []string{"instance"})
-	orphanedWorks = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "kairship_orphaned_works_finished_total",
-		Help: "Works of former members that Karmada would not have finished, and Kairship did.",
-	})
-)
+// Metrics are what joining and leaving are measured by.
+type Metrics struct {
+	clusters, foreign *prometheus.GaugeVec
+	transitions       *prometheus.CounterVec
+	duration          *prometheus.HistogramVec
+	orphanedWorks     prometheus.Counter
 
-// registerMetrics adds the metrics to those that the manager serves.
-func registerMetrics() error {
-	for _, collector := range []prometheus.Collector{clusters, transitions, duration, foreign, orphanedWorks} {
-		err := metrics.Registry.Register(collector)
-		if _, already := errors.AsType[prometheus.AlreadyRegisteredError](err); already {
-			continue // By another manager in this process, in tests.
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	mu sync.Mutex
+	// reasons are those of the condition Joined, by cluster.
+	reasons map[string]string
 }
 
-// clocks time what is going on, as far as this process began it.
-var clocks = &stopwatch{begun: map[[2]string]time.Time{}}
+// NewMetrics registers the metrics.
+func NewMetrics(registry prometheus.Registerer) *Metrics {
+	register := promauto.With(registry)
+	return &Metrics{
+		reasons: map[string]string{},
+		clusters: register.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "kairship_clusters",
+			Help: "Physical clusters of the inventory, by the reason of their condition Joined.",
+		}, []string{"joined"}),
+		transitions: register.NewCounterVec(prometheus.CounterOpts{
+			Name: "kairship_cluster_join_transitions_total",
+			Help: "How often the condition Joined of a Cluster got another reason, by the new reason.",
+		}, []string{"joined"}),
+		duration: register.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "kairship_cluster_import_duration_seconds",
+			Help:    "How long it took until a cluster was a member, and until it had left, by operation (join, leave).",
+			Buckets: []float64{0.5, 1, 2, 5, 10, 20, 60, 120, 300, 900},
+		}, []string{"operation"}),
+		foreign: register.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "kairship_foreign_members",
+			Help: "Members of an instance that were not joined by Kairship.",
+		}, []string{"instance"}),
+		orphanedWorks: register.NewCounter(prometheus.CounterOpts{
+			Name: "kairship_orphaned_works_finished_total",
+			Help: "Works of former members that Karmada would not have finished, and Kairship did.",
+		}),
+	}
+}
 
+// set counts a cluster by the reason of its condition.
+func (m *Metrics) set(cluster, reason string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if before, known := m.reasons[cluster]; known {
+		if before == reason {
+			return
+		}
+		m.clusters.WithLabelValues(before).Dec()
+	}
+	m.reasons[cluster] = reason
+	m.clusters.WithLabelValues(reason).Inc()
+}
+
+// forget counts a cluster no more.
+func (m *Metrics) forget(cluster string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if before, known := m.reasons[cluster]; known {
+		m.clusters.WithLabelValues(before).Dec()
+		delete(m.reasons, cluster)
+	}
+}
+
+// stopwatch times what is going on, as far as this process began it. Its zero value is ready to use.
 type stopwatch struct {
 	mu    sync.Mutex
 	begun map[[2]string]time.Time
@@ -66,17 +90,20 @@ type stopwatch struct {
 func (w *stopwatch) begin(cluster, operation string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.begun == nil {
+		w.begun = map[[2]string]time.Time{}
+	}
 	w.begun[[2]string{cluster, operation}] = time.Now()
 }
 
-func (w *stopwatch) end(cluster, operation string) {
+// end returns how long an operation took; it is not known of one that another process began.
+func (w *stopwatch) end(cluster, operation string) (took time.Duration, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	key := [2]string{cluster, operation}
-	if begun, found := w.begun[key]; found {
-		duration.WithLabelValues(operation).Observe(time.Since(begun).Seconds())
-		delete(w.begun, key)
-	}
+	begun, known := w.begun[key]
+	delete(w.begun, key)
+	return time.Since(begun), known
 }
 
 // pause is how long to wait before looking again whether another has done
@@ -92,33 +119,10 @@ func (w *stopwatch) pause(cluster, operation string) time.Duration {
 	return min(max(time.Since(begun)/part, whileBusy), longest)
 }
 
-// states counts the clusters by the reason of their condition.
-var states = &reasonCounts{reasons: map[string]string{}}
-
-type reasonCounts struct {
-	mu      sync.Mutex
-	reasons map[string]string
-}
-
-func (c *reasonCounts) set(cluster, reason string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if before, known := c.reasons[cluster]; known {
-		if before == reason {
-			return
-		}
-		clusters.WithLabelValues(before).Dec()
-	}
-	c.reasons[cluster] = reason
-	clusters.WithLabelValues(reason).Inc()
-}
-
-func (c *reasonCounts) forget(cluster string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if before, known := c.reasons[cluster]; known {
-		clusters.WithLabelValues(before).Dec()
-		delete(c.reasons, cluster)
+// ended observes how long an operation took that has ended.
+func (r *Reconciler) ended(cluster, operation string) {
+	if took, known := r.clocks.end(cluster, operation); known {
+		r.Metrics.duration.WithLabelValues(operation).Observe(took.Seconds())
 	}
 }
 
@@ -126,9 +130,9 @@ func (c *reasonCounts) forget(cluster string) {
 // events of their own, and soon get another reason.
 func (r *Reconciler) announce(s *scope, before, after []metav1.Condition) {
 	for _, now := range after {
-		states.set(s.cluster.Name, now.Reason)
+		r.Metrics.set(s.cluster.Name, now.Reason)
 		if len(before) == 0 || before[0].Reason != now.Reason {
-			transitions.WithLabelValues(now.Reason).Inc()
+			r.Metrics.transitions.WithLabelValues(now.Reason).Inc()
 		}
 		switch now.Reason {
 		case v1alpha1.ReasonFree, v1alpha1.ReasonJoining, v1alpha1.ReasonLeaving, v1alpha1.ReasonUnreachable:

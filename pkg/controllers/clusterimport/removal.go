@@ -102,7 +102,7 @@ func (r *Reconciler) beginToLeave(ctx context.Context, s *scope) error {
 	r.pauses.forget(s.cluster.Name) // What was waited for before is another matter.
 	leaving := v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf("The cluster is leaving instance %q.", s.membership.Instance))
 	s.joined = &leaving
-	clocks.begin(s.cluster.Name, "leave")
+	r.clocks.begin(s.cluster.Name, "leave")
 	r.notef(s, "Leaving", "The cluster begins to leave instance %q", s.membership.Instance)
 	return s.save(ctx, r)
 }
@@ -204,7 +204,7 @@ func (r *Reconciler) forgetMembership(ctx context.Context, s *scope) error {
 	} else {
 		r.Recorder.Eventf(s.cluster, nil, corev1.EventTypeNormal, "Left", "Leave", "The cluster left instance %q, and nothing of it remains", instance)
 	}
-	clocks.end(s.cluster.Name, "leave")
+	r.ended(s.cluster.Name, "leave")
 	r.pauses.forget(s.cluster.Name)
 	r.members.forget(s.cluster.Name)
 	r.memberCache.drop(s.ownerLabels.uid) // Else the record would be found again in what was seen there last.
@@ -254,7 +254,7 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	}
 	if s.deleting() {
 		s.released = true
-		states.forget(s.cluster.Name)
+		r.Metrics.forget(s.cluster.Name)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kairship-io/kairship/internal/excerpt"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 )
@@ -66,11 +67,11 @@ func (f *requestError) condition() metav1.Condition {
 		return v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf("The %s is busy: %v", f.place, f.err))
 	case apierrors.IsForbidden(f.err):
 		return v1alpha1.NotJoined(v1alpha1.ReasonNotAllowed,
-			fmt.Sprintf("The %s does not let its credentials %s. They need every permission that they give away, as cluster-admin has: %s", f.place, f.doing, brief(f.err.Error())))
+			fmt.Sprintf("The %s does not let its credentials %s. They need every permission that they give away, as cluster-admin has: %s", f.place, f.doing, excerpt.Of(f.err.Error(), mostOfOthers)))
 	case apierrors.IsNotFound(f.err) && apierrors.HasStatusCause(f.err, metav1.CauseTypeUnexpectedServerResponse):
 		return v1alpha1.NotJoined(f.unreachable(), fmt.Sprintf("%s does not serve what is needed to %s: is it a Karmada control plane, and is karmada-aggregated-apiserver running?", f.endpoint, f.doing))
 	case f.answered():
-		return v1alpha1.NotJoined(v1alpha1.ReasonRejected, fmt.Sprintf("The %s does not let Kairship %s: %s", f.place, f.doing, brief(f.err.Error())))
+		return v1alpha1.NotJoined(v1alpha1.ReasonRejected, fmt.Sprintf("The %s does not let Kairship %s: %s", f.place, f.doing, excerpt.Of(f.err.Error(), mostOfOthers)))
 	default:
 		return v1alpha1.NotJoined(f.unreachable(), fmt.Sprintf("%s answers with HTTP %d.", f.endpoint, code))
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kairship-io/kairship/internal/excerpt"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
@@ -123,9 +124,9 @@ func (s *scope) behind() string {
 	if len(all) == 0 {
 		return ""
 	}
-	text := brief(all[0])
+	text := excerpt.Of(all[0], mostOfOthers)
 	for i, what := range all[1:] {
-		next := "; " + brief(what)
+		next := "; " + excerpt.Of(what, mostOfOthers)
 		if len(text)+len(next) > mostLeft {
 			text += fmt.Sprintf("; and %d more", len(all)-1-i)
 			break

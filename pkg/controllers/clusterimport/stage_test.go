@@ -10,6 +10,7 @@ import (
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -330,7 +331,8 @@ func (w *stage) leader(name string) *leader {
 		others[where] = interceptor.NewClient(c, l.funcs(where, false))
 	}
 	l.Reconciler = &Reconciler{
-		Client: cache, Live: live, Credentials: credentials.Reader{Secrets: w.global}, Recorder: events.NewFakeRecorder(10000),
+		Metrics: NewMetrics(prometheus.NewRegistry()),
+		Client:  cache, Live: live, Credentials: credentials.Reader{Secrets: w.global}, Recorder: events.NewFakeRecorder(10000),
 		Interval: time.Microsecond, Timeout: time.Minute, Patience: time.Hour,
 		dial: func(at place, name string) client.Client {
 			if at == inMember {

@@ -2,7 +2,6 @@ package clusterimport
 
 import (
 	"context"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,9 +31,6 @@ const (
 
 // SetupWithManager starts both controllers with the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	if err := registerMetrics(); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
-	}
 	finder := &discovery{Reconciler: r, wake: make(chan event.GenericEvent, wakeBuffer)}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(discoveryName).

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kairship-io/kairship/internal/excerpt"
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	fleetcollection "github.com/kairship-io/kairship/pkg/fleet/collection"
@@ -27,12 +28,12 @@ func collection(pedia *pediav1alpha2.PediaCluster) metav1.Condition {
 
 	switch {
 	case validated != nil && validated.Status == metav1.ConditionFalse:
-		return v1alpha1.NotIndexed(v1alpha1.ReasonRejectedByIndex, "Clusterpedia does not accept the PediaCluster: "+brief(validated.Message))
+		return v1alpha1.NotIndexed(v1alpha1.ReasonRejectedByIndex, "Clusterpedia does not accept the PediaCluster: "+excerpt.Of(validated.Message, mostOfIndex))
 	case running != nil && running.Status == metav1.ConditionFalse && running.Reason == pediav1alpha2.SynchroInitialFailedReason:
-		return v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed, "Clusterpedia cannot begin to collect: "+brief(running.Message))
+		return v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed, "Clusterpedia cannot begin to collect: "+excerpt.Of(running.Message, mostOfIndex))
 	case healthy != nil && healthy.Status == metav1.ConditionFalse:
 		return v1alpha1.NotIndexed(v1alpha1.ReasonSourceUnreachable,
-			"Clusterpedia cannot reach the apiserver; what it had collected is still served: "+brief(healthy.Message))
+			"Clusterpedia cannot reach the apiserver; what it had collected is still served: "+excerpt.Of(healthy.Message, mostOfIndex))
 	}
 	collected, failed, message := resourceStates(pedia)
 	switch {
@@ -41,7 +42,7 @@ func collection(pedia *pediav1alpha2.PediaCluster) metav1.Condition {
 			"Clusterpedia has not begun to collect yet. If this lasts, see whether its clustersynchro-manager is up.")
 	case len(failed) > 0:
 		return v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed,
-			fmt.Sprintf("Clusterpedia cannot collect %s: %s", some(failed), brief(message)))
+			fmt.Sprintf("Clusterpedia cannot collect %s: %s", some(failed), excerpt.Of(message, mostOfIndex)))
 	case fleetcollection.MembersMissing(pedia):
 		return v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed,
 			"Clusterpedia does not collect the member clusters, because the instance did not serve them when it looked. "+
@@ -117,12 +118,5 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// brief is a message that fits into a line of a condition.
-func brief(message string) string {
-	const most = 300
-	message = strings.Join(strings.Fields(message), " ")
-	if runes := []rune(message); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return message
-}
+// mostOfIndex is how much of what Clusterpedia says a condition has, in characters.
+const mostOfIndex = 300

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	gm "github.com/kairship-io/kairship/pkg/globalmanagement"
@@ -37,15 +38,16 @@ type handler struct {
 	seen     *memory
 	now      func() time.Time
 	log      logr.Logger
+	received *prometheus.CounterVec
 
 	eventBodies, resyncBodies *readers
 	events, resyncs           chan struct{}
 	unsigned                  rarely
 }
 
-func newHandler(kube *store, secrets func(context.Context) ([][]byte, error), now func() time.Time, log logr.Logger) *handler {
+func newHandler(kube *store, secrets func(context.Context) ([][]byte, error), now func() time.Time, log logr.Logger, registry prometheus.Registerer) *handler {
 	return &handler{
-		store: kube, secrets: secrets, now: now, log: log,
+		store: kube, secrets: secrets, now: now, log: log, received: newReceived(registry),
 		verifier: gm.Verifier{Now: now},
 		// A timestamp may lie ahead as far as behind, so a request may be accepted for
 		// twice the tolerance.
@@ -82,7 +84,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refused = h.serve(w, r, lane{h.resyncBodies, gm.MaxResyncBytes, resyncArrives, h.resyncs, resyncTimeout}, h.resync)
 	}
 	if refused != nil {
-		count(r.URL.Path, refused.Code)
+		h.count(r.URL.Path, string(refused.Code))
 		span.Text(tracing.Result, string(refused.Code))
 		if refused.Code == gm.Unavailable {
 			span.Fail(string(refused.Code))
@@ -164,7 +166,7 @@ func (h *handler) event(ctx context.Context, w http.ResponseWriter, r request) *
 	tracing.At(ctx).Text(tracing.Result, string(done.result))
 	h.logger(ctx).Info("Event received", "result", done.result, "binding", event.BindingID, "event", event.EventID, "sequence", event.Sequence,
 		"type", event.Type, "instance", event.Instance, "role", event.Role, "object", name, "from", r.from)
-	count(gm.EventsPath, done.result)
+	h.count(gm.EventsPath, string(done.result))
 	h.answer(w, http.StatusOK, gm.Receipt{Result: done.result, BindingID: event.BindingID, Sequence: done.sequence, Object: name})
 	return nil
 }
@@ -192,7 +194,7 @@ func (h *handler) resync(ctx context.Context, w http.ResponseWriter, r request) 
 		setRetryAfter(w, retryAfter)
 		status, result = http.StatusServiceUnavailable, gm.Failed
 	}
-	count(gm.ResyncPath, result)
+	h.count(gm.ResyncPath, string(result))
 	h.answer(w, status, report)
 	return nil
 }

@@ -442,7 +442,7 @@ func TestTheAPIServersOwnRefusal(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	w := newWorld(t, 1)
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(received)
+	registry.MustRegister(w.replicas[0].received)
 	value := func(path, result string) float64 {
 		families, err := registry.Gather()
 		if err != nil {

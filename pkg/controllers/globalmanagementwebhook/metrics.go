@@ -1,32 +1,23 @@
 package globalmanagementwebhook
 
 import (
-	"errors"
-
 	"github.com/prometheus/client_golang/prometheus"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	gm "github.com/kairship-io/kairship/pkg/globalmanagement"
 )
 
-// received counts what was answered. The result is that of an event or the code of
+// newReceived makes the counter of what was answered. The result is that of an event or the code of
 // a refusal; nothing that a sender chooses is a label.
-var received = prometheus.NewCounterVec(prometheus.CounterOpts{
-	Name: "kairship_global_management_requests_total",
-	Help: "Requests of global management, by path (events, resync, other) and by result or code of refusal.",
-}, []string{"path", "result"})
-
-// register adds the metrics to those that the manager serves.
-func register() error {
-	err := metrics.Registry.Register(received)
-	if _, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
-		return nil // By another manager in this process, in tests.
-	}
-	return err
+func newReceived(registry prometheus.Registerer) *prometheus.CounterVec {
+	return promauto.With(registry).NewCounterVec(prometheus.CounterOpts{
+		Name: "kairship_global_management_requests_total",
+		Help: "Requests of global management, by path (events, resync, other) and by result or code of refusal.",
+	}, []string{"path", "result"})
 }
 
 // count counts an answer.
-func count[word gm.Result | gm.Code](path string, result word) {
+func (h *handler) count(path, result string) {
 	switch path {
 	case gm.EventsPath:
 		path = "events"
@@ -35,5 +26,5 @@ func count[word gm.Result | gm.Code](path string, result word) {
 	default:
 		path = "other"
 	}
-	received.WithLabelValues(path, string(result)).Inc()
+	h.received.WithLabelValues(path, result).Inc()
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -36,6 +37,8 @@ type Options struct {
 // Webhook serves global management.
 type Webhook struct {
 	Options Options
+	// Metrics is where what is counted is registered.
+	Metrics prometheus.Registerer
 }
 
 var _ manager.LeaderElectionRunnable = (*server)(nil)
@@ -53,12 +56,9 @@ func (w *Webhook) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return fmt.Errorf("the serving certificate: %w", err)
 	}
-	if err := register(); err != nil {
-		return err
-	}
 	log := mgr.GetLogger().WithName(Name)
 	secrets := &keyring{secrets: kube, name: w.Options.Secret, now: time.Now}
-	s := &server{options: w.Options, certificate: certificate, handler: newHandler(&store{kube}, secrets.get, time.Now, log), log: log, listening: make(chan struct{})}
+	s := &server{options: w.Options, certificate: certificate, handler: newHandler(&store{kube}, secrets.get, time.Now, log, w.Metrics), log: log, listening: make(chan struct{})}
 	if err := mgr.AddReadyzCheck(Name, s.ready); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -77,7 +78,7 @@ func newWorld(t *testing.T, replicas int) *world {
 // replica adds a replica that reads and writes through a client.
 func (w *world) replica(kube client.Client) *handler {
 	secrets := func(context.Context) ([][]byte, error) { return [][]byte{secret, otherSecret}, nil }
-	h := newHandler(&store{kube}, secrets, func() time.Time { return w.clock }, logr.Discard())
+	h := newHandler(&store{kube}, secrets, func() time.Time { return w.clock }, logr.Discard(), prometheus.NewRegistry())
 	w.replicas = append(w.replicas, h)
 	return h
 }

@@ -117,13 +117,13 @@ func (r *Reconciler) tellChange(s *scope, stored *operatorv1alpha1.Karmada) {
 	name := s.karmada.Namespace + "/" + s.karmada.Name
 	switch {
 	case stored == nil:
-		changes.WithLabelValues("created").Inc()
+		r.Metrics.changes.WithLabelValues("created").Inc()
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "KarmadaCreated", "Manage", "Asked the operator to install Karmada %s on cluster %q", name, s.instance.Spec.HostCluster)
 	case !s.owner.Owns(stored):
-		changes.WithLabelValues("taken-over").Inc()
+		r.Metrics.changes.WithLabelValues("taken-over").Inc()
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "KarmadaTakenOver", "Manage", "Took over Karmada %s, which an earlier Instance of this name had retained", name)
 	case stored.Generation != s.karmada.Generation:
-		changes.WithLabelValues("changed").Inc()
+		r.Metrics.changes.WithLabelValues("changed").Inc()
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "KarmadaChanged", "Manage", "Asked the operator to change Karmada %s", name)
 	}
 }

@@ -50,6 +50,7 @@ type Reconciler struct {
 	// Connections are those to the host clusters.
 	Connections *connections.Pool
 	Recorder    events.EventRecorder
+	Metrics     *Metrics
 	// Timeout bounds one look at a host cluster.
 	Timeout time.Duration
 	// Patience is how long an uninstallation may take before it counts as stuck.
@@ -61,14 +62,10 @@ type Reconciler struct {
 
 	karmadas karmadaWatch
 	global   globalCluster
-	states   stateCounts
 }
 
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	if err := registerMetrics(); err != nil {
-		return err
-	}
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &v1alpha1.Instance{}, hostIndex, hostOf); err != nil {
 		return err
 	}
@@ -103,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	instance := &v1alpha1.Instance{}
 	if err := r.Client.Get(ctx, request.NamespacedName, instance); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.states.count(request.Name, "")
+			r.Metrics.count(request.Name, "")
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}

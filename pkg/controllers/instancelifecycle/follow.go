@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kairship-io/kairship/internal/excerpt"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
@@ -37,7 +38,7 @@ func (r *Reconciler) follow(ctx context.Context, s *scope) error {
 	condition.Message = join(condition.Message, s.concern)
 	s.tell(condition)
 	if condition.Status == metav1.ConditionTrue && (before == nil || before.Status != metav1.ConditionTrue) && s.instance.Status.KubeconfigSecretRef == nil {
-		installationSeconds.Observe(r.Now().Sub(s.instance.CreationTimestamp.Time).Seconds())
+		r.Metrics.installationSeconds.Observe(r.Now().Sub(s.instance.CreationTimestamp.Time).Seconds())
 	}
 	switch {
 	case found.AtWork && found.Failed:
@@ -85,7 +86,7 @@ func judge(karmada *operatorv1alpha1.Karmada, before *metav1.Condition, instance
 		found.Condition = v1alpha1.InstalledUnknown(v1alpha1.ReasonPending,
 			fmt.Sprintf("The operator has not begun with %s. If that lasts, see whether it runs.", name))
 	case ready.Reason == operatorRejects: // It says so once, also of what is changed and no better.
-		found.Condition = v1alpha1.NotInstalled(v1alpha1.ReasonRejectedByOperator, fmt.Sprintf("The operator does not accept %s: %s", name, sentence(brief(ready.Message))))
+		found.Condition = v1alpha1.NotInstalled(v1alpha1.ReasonRejectedByOperator, fmt.Sprintf("The operator does not accept %s: %s", name, sentence(excerpt.Of(ready.Message, mostOfOperator))))
 	case karmada.Annotations[judgedAnnotation] != "" && karmada.Annotations[judgedAnnotation] == judged(karmada):
 		found.Condition = v1alpha1.NotInstalled(working,
 			fmt.Sprintf("The operator has not taken up the last change of %s. If that lasts, see whether it runs.", name))
@@ -95,7 +96,7 @@ func judge(karmada *operatorv1alpha1.Karmada, before *metav1.Condition, instance
 		found.Condition = v1alpha1.Installed(fmt.Sprintf("The operator has installed %s on cluster %q.", name, instance.Spec.HostCluster))
 	case ready.Reason == operatorFailed:
 		found.AtWork, found.Failed = true, true
-		found.Condition = v1alpha1.NotInstalled(failed, fmt.Sprintf("The operator failed, and will try again: %s", sentence(brief(ready.Message))))
+		found.Condition = v1alpha1.NotInstalled(failed, fmt.Sprintf("The operator failed, and will try again: %s", sentence(excerpt.Of(ready.Message, mostOfOperator))))
 	default:
 		found.AtWork = true
 		found.Condition = v1alpha1.NotInstalled(working, fmt.Sprintf("The operator is at work on %s (%s).", name, progressing(ready)))
@@ -114,18 +115,11 @@ func progressing(ready *metav1.Condition) string {
 	if ready.Message == "" {
 		return operatorProgressing
 	}
-	return brief(ready.Message)
+	return excerpt.Of(ready.Message, mostOfOperator)
 }
 
-// brief is text of the operator that fits into a message.
-func brief(text string) string {
-	const most = 700
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return strings.TrimSpace(string(runes[:most])) + "…"
-	}
-	return text
-}
+// mostOfOperator is how much of what the operator says a message has, in characters.
+const mostOfOperator = 700
 
 // sentence ends a text as a sentence does.
 func sentence(text string) string {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/kairship-io/kairship/internal/excerpt"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle/conversion"
@@ -106,7 +107,7 @@ func (r *Reconciler) findKarmada(ctx context.Context, s *scope) error {
 		return nil
 	case apierrors.IsForbidden(err):
 		return &phase.Stop{Retry: whileMissing, Condition: v1alpha1.NotInstalled(v1alpha1.ReasonNotAllowed,
-			"Kairship may not read what the operator was asked for; give its controllers the role of the chart: "+brief(err.Error()))}
+			"Kairship may not read what the operator was asked for; give its controllers the role of the chart: "+excerpt.Of(err.Error(), mostOfOperator))}
 	case err != nil:
 		return fmt.Errorf("read the Karmada of instance %q: %w", s.instance.Name, err)
 	case !s.owner.Owns(karmada) && !retainedFor(karmada, s.instance):

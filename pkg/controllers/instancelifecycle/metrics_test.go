@@ -6,8 +6,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func TestCensus(t *testing.T) {
-	c := &stateCounts{}
+func TestInstancesByReason(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := NewMetrics(registry)
 	const installing, installed = "TestInstalling", "TestInstalled"
 	for _, step := range []struct {
 		reason          string
@@ -22,23 +23,24 @@ func TestCensus(t *testing.T) {
 		{"one is removed", "b", "", 0, 1},
 		{"the other too", "a", "", 0, 0},
 	} {
-		c.count(step.instance, step.now)
-		got, done := figure(t, installing), figure(t, installed)
+		m.count(step.instance, step.now)
+		got, done := figure(t, registry, installing), figure(t, registry, installed)
 		if got != step.installing || done != step.all {
 			t.Errorf("%s: %v are being installed and %v are installed, want %v and %v", step.reason, got, done, step.installing, step.all)
 		}
 	}
 }
 
-func figure(t *testing.T, reason string) float64 {
+func figure(t *testing.T, registry *prometheus.Registry, reason string) float64 {
 	t.Helper()
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(instances)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, family := range families {
+		if family.GetName() != "kairship_managed_instances" {
+			continue
+		}
 		for _, metric := range family.GetMetric() {
 			if metric.GetLabel()[0].GetValue() == reason {
 				return metric.GetGauge().GetValue()

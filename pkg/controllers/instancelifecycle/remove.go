@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/kairship-io/kairship/internal/excerpt"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle/conversion"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
@@ -114,7 +115,7 @@ func (r *Reconciler) uninstall(ctx context.Context, s *scope) error {
 		if err := r.Client.Delete(ctx, karmada, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("delete the Karmada %s: %w", key, err)
 		}
-		changes.WithLabelValues("uninstalled").Inc()
+		r.Metrics.changes.WithLabelValues("uninstalled").Inc()
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "KarmadaDeleted", "Manage", "Asked the operator to uninstall Karmada %s from cluster %q", key, s.instance.Spec.HostCluster)
 	}
 	if forced(s.instance) {
@@ -131,7 +132,7 @@ func (r *Reconciler) uninstalling(s *scope, karmada *operatorv1alpha1.Karmada) m
 	name := fmt.Sprintf("Karmada %s/%s", karmada.Namespace, karmada.Name)
 	says := "it says nothing of it"
 	if ready := meta.FindStatusCondition(karmada.Status.Conditions, string(operatorv1alpha1.Ready)); ready != nil {
-		says = "it says: " + brief(ready.Message)
+		says = "it says: " + excerpt.Of(ready.Message, mostOfOperator)
 	}
 	since := s.instance.DeletionTimestamp.Time
 	if !karmada.DeletionTimestamp.IsZero() {
@@ -157,7 +158,7 @@ func (r *Reconciler) retain(ctx context.Context, s *scope, key client.ObjectKey)
 		return err
 	}
 	if left {
-		changes.WithLabelValues("retained").Inc()
+		r.Metrics.changes.WithLabelValues("retained").Inc()
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "Retained", "Manage",
 			"Karmada %s stays on cluster %q, as deletionPolicy says. A Managed Instance %q on the same host takes it over", key, s.instance.Spec.HostCluster, s.instance.Name)
 	}

@@ -64,11 +64,11 @@ func (s *scope) tell(condition metav1.Condition) {
 // close writes the status, once, however the phases ended.
 func (s *scope) close(ctx context.Context, r *Reconciler) error {
 	if s.gone {
-		r.states.count(s.instance.Name, "")
+		r.Metrics.count(s.instance.Name, "")
 		return nil
 	}
 	if installed := meta.FindStatusCondition(s.after.Conditions, v1alpha1.ConditionInstalled); installed != nil {
-		r.states.count(s.instance.Name, installed.Reason)
+		r.Metrics.count(s.instance.Name, installed.Reason)
 	}
 	before := own(s.instance.Status)
 	s.after.Conditions = status.Pick(s.after.Conditions, v1alpha1.ConditionInstalled, v1alpha1.ConditionRemovable)

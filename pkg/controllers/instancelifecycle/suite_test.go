@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
 	operatorscheme "github.com/karmada-io/karmada/operator/pkg/scheme"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -68,7 +69,8 @@ func newWorld(t *testing.T) *world {
 	}
 	w := &world{T: t, kube: direct, events: events.NewFakeRecorder(1000), now: time.Now()}
 	w.reconciler = &instancelifecycle.Reconciler{
-		Client: interceptor.NewClient(direct, w.count()), Live: direct,
+		Metrics: instancelifecycle.NewMetrics(prometheus.NewRegistry()),
+		Client:  interceptor.NewClient(direct, w.count()), Live: direct,
 		Credentials: credentials.Reader{Secrets: direct},
 		Recorder:    w.events,
 		Timeout:     5 * time.Second,

@@ -57,6 +57,7 @@ type Reconciler struct {
 	Client      client.Client
 	Credentials credentials.Reader
 	Connections *connections.Pool
+	Metrics     *Metrics
 	// Interval is the least time between two writes about the same instance.
 	Interval time.Duration
 	// Lost receives an instance whose connection broke. It may be nil.
@@ -67,7 +68,7 @@ type Reconciler struct {
 
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.observers.init()
+	r.observers.init(&r.Metrics.watches)
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &v1alpha1.Cluster{}, clusterIndex, joinedTo); err != nil {
 		return fmt.Errorf("index Clusters by Instance: %w", err)
 	}
@@ -152,7 +153,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			return ctrl.Result{}, err
 		}
 		r.observers.drop(name)
-		summaries.forget(name)
+		r.Metrics.forget(name)
 		r.Connections.Forget(connections.Instance(name)) // We may have been the last to ask for it.
 		return ctrl.Result{}, r.withoutFigures(ctx, name)
 	}
@@ -164,7 +165,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if summary == nil {
 		return ctrl.Result{RequeueAfter: retry}, nil
 	}
-	summaries.set(name, summary)
+	r.Metrics.set(name, summary)
 	return r.write(ctx, instance, summary, known, retry)
 }
 

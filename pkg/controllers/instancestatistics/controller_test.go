@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -43,9 +44,9 @@ func newCounting(t *testing.T, interval time.Duration, objects ...client.Object)
 		WithIndex(&v1alpha1.Cluster{}, clusterIndex, joinedTo).
 		WithInterceptorFuncs(interceptor.Funcs{SubResourceApply: c.apply}).Build()
 	c.Reconciler = &Reconciler{
-		Client: c.kube, Credentials: credentials.Reader{Secrets: c.kube}, Connections: &connections.Pool{}, Interval: interval,
+		Client: c.kube, Credentials: credentials.Reader{Secrets: c.kube}, Connections: &connections.Pool{}, Metrics: NewMetrics(prometheus.NewRegistry()), Interval: interval,
 	}
-	c.observers.init()
+	c.observers.init(&c.Metrics.watches)
 	t.Cleanup(func() { c.observers.forget("alpha") })
 	return c
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
@@ -16,19 +15,6 @@ import (
 // mostSeries limits the kinds of propagated resources for which an instance has series; the status
 // has more.
 const mostSeries = 20
-
-// summaries are served as metrics.
-var summaries = &summaryMetrics{now: time.Now}
-
-// watches is how many watches on instances there are.
-var watches atomic.Int64
-
-func init() {
-	metrics.Registry.MustRegister(summaries, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "kairship_instance_watches",
-		Help: "Watches on instances, for their statistics.",
-	}, func() float64 { return float64(watches.Load()) }))
-}
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("kairship_instance_"+name, help, append([]string{"instance"}, labels...), nil)
@@ -49,32 +35,40 @@ var (
 	ageDesc           = desc("statistics_age_seconds", "How old the figures of an instance are: 0 while it is followed.")
 )
 
-// summaryMetrics is a collector and not gauges, so that all figures of an instance appear and
-// disappear at the same time.
-type summaryMetrics struct {
-	now func() time.Time
+// Metrics are the figures of instances. It is a collector and not gauges, so that all figures of
+// an instance appear and disappear at the same time.
+type Metrics struct {
+	// watches is how many watches on instances there are.
+	watches atomic.Int64
 
 	mu     sync.Mutex
 	byName map[string]*v1alpha1.InstanceSummary
 }
 
-func (s *summaryMetrics) set(instance string, summary *v1alpha1.InstanceSummary) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byName == nil {
-		s.byName = map[string]*v1alpha1.InstanceSummary{}
-	}
-	s.byName[instance] = summary
+// NewMetrics registers the metrics.
+func NewMetrics(registry prometheus.Registerer) *Metrics {
+	m := &Metrics{byName: map[string]*v1alpha1.InstanceSummary{}}
+	registry.MustRegister(m, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "kairship_instance_watches",
+		Help: "Watches on instances, for their statistics.",
+	}, func() float64 { return float64(m.watches.Load()) }))
+	return m
 }
 
-func (s *summaryMetrics) forget(instance string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.byName, instance)
+func (m *Metrics) set(instance string, summary *v1alpha1.InstanceSummary) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.byName[instance] = summary
+}
+
+func (m *Metrics) forget(instance string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.byName, instance)
 }
 
 // Describe is for prometheus.Collector.
-func (s *summaryMetrics) Describe(to chan<- *prometheus.Desc) {
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		clustersDesc, clustersReadyDesc, nodesDesc, nodesReadyDesc, cpuDesc, memoryDesc, podsDesc,
 		workloadsDesc, workReadyDesc, policiesDesc, resourcesDesc, ageDesc,
@@ -84,16 +78,16 @@ func (s *summaryMetrics) Describe(to chan<- *prometheus.Desc) {
 }
 
 // Collect is for prometheus.Collector.
-func (s *summaryMetrics) Collect(to chan<- prometheus.Metric) {
-	s.mu.Lock()
-	now := maps.Clone(s.byName)
-	s.mu.Unlock()
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	m.mu.Lock()
+	now := maps.Clone(m.byName)
+	m.mu.Unlock()
 	for instance, summary := range now {
-		s.collect(to, instance, summary)
+		m.collect(to, instance, summary)
 	}
 }
 
-func (s *summaryMetrics) collect(to chan<- prometheus.Metric, instance string, summary *v1alpha1.InstanceSummary) {
+func (m *Metrics) collect(to chan<- prometheus.Metric, instance string, summary *v1alpha1.InstanceSummary) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{instance}, labels...)...)
 	}
@@ -117,7 +111,7 @@ func (s *summaryMetrics) collect(to chan<- prometheus.Metric, instance string, s
 	}
 	age := 0.0
 	if summary.StaleSince != nil {
-		age = max(0, s.now().Sub(summary.StaleSince.Time).Seconds())
+		age = max(0, time.Since(summary.StaleSince.Time).Seconds())
 	}
 	gauge(ageDesc, age)
 }

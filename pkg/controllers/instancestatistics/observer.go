@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -47,7 +48,7 @@ type observer struct {
 
 // start begins to watch once there is a slot, which it keeps until all kinds were listed or
 // refused. It calls tell after changes, and failed for every request that failed.
-func start(conn *connections.Conn, slots chan struct{}, patience time.Duration, tell func(), failed func()) (*observer, error) {
+func start(conn *connections.Conn, slots chan struct{}, patience time.Duration, watches *atomic.Int64, tell func(), failed func()) (*observer, error) {
 	ctx, end := context.WithCancel(conn.Context())
 	o := &observer{conn: conn, end: end, tell: tell, patience: patience}
 	var reflectors []*cache.Reflector

@@ -173,7 +173,7 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	s := &stage{T: t, lost: make(chan event.GenericEvent, 100)}
-	s.observers.init()
+	s.observers.init(new(atomic.Int64))
 	return s
 }
 
@@ -251,7 +251,6 @@ func TestChangesAreCollected(t *testing.T) {
 func TestNoWatchIsLeftBehind(t *testing.T) {
 	k, other, s := newKarmada(t), newKarmada(t), newStage(t)
 	all := len(sources)
-	before := watches.Load()
 	open := func(what string, server *karmada, want int) {
 		t.Helper()
 		poll.True(t, within, fmt.Sprintf("%s: %d watches", what, want), func() bool { return int(server.open.Load()) == want })
@@ -265,10 +264,10 @@ func TestNoWatchIsLeftBehind(t *testing.T) {
 	rotated.Token = "rotated"
 	s.observe("alpha", rotated)
 	open("with new credentials", k, all)
-	poll.True(t, within, "the old credentials are not used any more", func() bool { return watches.Load()-before == int64(2*all) })
+	poll.True(t, within, "the old credentials are not used any more", func() bool { return s.observers.watches.Load() == int64(2*all) })
 
 	s.observers.forget("alpha")
-	poll.True(t, within, "when it was forgotten, the other instance's run", func() bool { return watches.Load()-before == int64(all) })
+	poll.True(t, within, "when it was forgotten, the other instance's run", func() bool { return s.observers.watches.Load() == int64(all) })
 	open("the instance is deleted", k, 0)
 	open("the other is not", other, all)
 
@@ -284,7 +283,7 @@ func TestNoWatchIsLeftBehind(t *testing.T) {
 		t.Error(err)
 	}
 	open("the manager ends", other, 0)
-	poll.True(t, within, "none runs", func() bool { return watches.Load() == before })
+	poll.True(t, within, "none runs", func() bool { return s.observers.watches.Load() == 0 })
 }
 
 func TestABrokenConnectionIsReported(t *testing.T) {

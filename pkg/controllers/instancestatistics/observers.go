@@ -3,6 +3,7 @@ package instancestatistics
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +18,8 @@ type observers struct {
 	slots    chan struct{}
 	changed  chan event.GenericEvent
 	patience time.Duration
+	// watches is how many there are.
+	watches *atomic.Int64
 
 	mu     sync.Mutex
 	byName map[string]*observer
@@ -27,7 +30,8 @@ type observers struct {
 	stopped bool
 }
 
-func (o *observers) init() {
+func (o *observers) init(watches *atomic.Int64) {
+	o.watches = watches
 	o.slots = make(chan struct{}, starting)
 	o.changed = make(chan event.GenericEvent, queuedChanges)
 	o.patience = patience
@@ -60,7 +64,7 @@ func (o *observers) of(name string, conn *connections.Conn, lost chan<- event.Ge
 	if o.stopped {
 		return nil, context.Canceled
 	}
-	made, err := start(conn, o.slots, o.patience, func() { send(o.changed, name) }, func() { send(lost, name) })
+	made, err := start(conn, o.slots, o.patience, o.watches, func() { send(o.changed, name) }, func() { send(lost, name) })
 	if err != nil {
 		return nil, err
 	}

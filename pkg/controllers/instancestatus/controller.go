@@ -51,6 +51,7 @@ type Reconciler struct {
 	Live        client.Reader
 	Credentials credentials.Reader
 	Recorder    events.EventRecorder
+	Metrics     *Metrics
 	// Prober looks at the apiservers.
 	Prober *probe.Prober
 	// Debouncer decides when to believe it.
@@ -127,7 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Client.Get(ctx, request.NamespacedName, instance); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.forget(request.Name)
-			states.forget(request.Name)
+			r.Metrics.forget(request.Name)
 			r.Prober.Connections.Forget(connections.Instance(request.Name))
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -145,7 +146,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	pending = pending || undecided(after, instance.DeletionTimestamp)
 	status.Announce(r.Recorder, instance, "Look", before.Conditions, announced(before.Conditions, after.Conditions))
-	states.set(request.Name, after.State)
+	r.Metrics.set(request.Name, after.State)
 	return ctrl.Result{RequeueAfter: r.next(instance, f, after, pending)}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kairship-io/kairship/internal/excerpt"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
@@ -46,7 +47,7 @@ var karmadasFields = strings.NewReplacer("spec.suspension.suspension", "spec.sus
 func (s subject) said(text string) []apierror.Field {
 	for _, rule := range rules {
 		if strings.Contains(text, rule.words) {
-			return []apierror.Field{{Argument: s.paths.Argument(rule.field), Message: brief(text)}}
+			return []apierror.Field{{Argument: s.paths.Argument(rule.field), Message: excerpt.Of(text, mostOfInstance)}}
 		}
 	}
 	if strings.HasPrefix(text, "[") {
@@ -63,7 +64,7 @@ func (s subject) said(text string) []apierror.Field {
 			end = starts[i+1][0]
 		}
 		wrong = append(wrong, apierror.Field{
-			Argument: s.paths.Argument(karmadasFields.Replace(text[at[2]:at[3]])), Message: brief(detail(text[at[1]:end])),
+			Argument: s.paths.Argument(karmadasFields.Replace(text[at[2]:at[3]])), Message: excerpt.Of(detail(text[at[1]:end]), mostOfInstance),
 		})
 	}
 	return wrong

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kairship-io/kairship/internal/excerpt"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
@@ -235,7 +236,7 @@ func (s subject) bad(status *metav1.Status) *apierror.Error {
 	case status.Reason == metav1.StatusReasonMethodNotAllowed:
 		return apierror.Invalid(argument, "instance %q does not let anybody do this with %s", s.instance, s.kind.GroupResource())
 	}
-	return apierror.Invalid(argument, "instance %q does not accept %s: %s", s.instance, s, brief(status.Message))
+	return apierror.Invalid(argument, "instance %q does not accept %s: %s", s.instance, s, excerpt.Of(status.Message, mostOfInstance))
 }
 
 // typedFields are what server-side apply reports about fields that do not fit the
@@ -272,7 +273,7 @@ func refusal(message string) (string, bool) {
 			if mark == "exceeded quota: " {
 				text = "the quota is exceeded: " + text
 			}
-			return brief(text), true
+			return excerpt.Of(text, mostOfInstance), true
 		}
 	}
 	return "", false
@@ -300,7 +301,7 @@ func fieldOf(field string) string {
 // text is what a cause says, for Secrets without the value that it is about.
 func (s subject) text(cause metav1.StatusCause) string {
 	if !s.secret() {
-		return brief(cause.Message)
+		return excerpt.Of(cause.Message, mostOfInstance)
 	}
 	switch cause.Type {
 	case metav1.CauseTypeFieldValueRequired:
@@ -314,7 +315,7 @@ func (s subject) text(cause metav1.StatusCause) string {
 
 // conflictText is `conflict with "kubectl" using apps/v1` as a person says it.
 func conflictText(message string) string {
-	return strings.Replace(brief(message), "conflict with", "managed by", 1)
+	return strings.Replace(excerpt.Of(message, mostOfInstance), "conflict with", "managed by", 1)
 }
 
 func causes(status *metav1.Status) []metav1.StatusCause {
@@ -338,12 +339,5 @@ func summary(fields []apierror.Field) string {
 	return strings.Join(parts, "; ")
 }
 
-// brief is text of the instance that fits into a message.
-func brief(text string) string {
-	const most = 500
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
-}
+// mostOfInstance is how much of what an instance says a message has, in characters.
+const mostOfInstance = 500

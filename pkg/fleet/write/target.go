@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/kairship-io/kairship/internal/excerpt"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 )
@@ -72,7 +73,7 @@ func CheckNamespace(name, argument string) error {
 func CheckPreconditions(resourceVersion, uid *string) error {
 	if resourceVersion != nil && !isVersion(*resourceVersion) {
 		return apierror.Invalid("input.resourceVersion",
-			"%q cannot be the version of an object: give the resourceVersion that the change is based on, or leave it out where that is allowed", brief(*resourceVersion))
+			"%q cannot be the version of an object: give the resourceVersion that the change is based on, or leave it out where that is allowed", excerpt.Of(*resourceVersion, mostOfInstance))
 	}
 	if uid != nil && *uid == "" {
 		return apierror.Invalid("input.uid", "no object has an empty uid: give the one that is meant, or leave it out")
@@ -86,7 +87,7 @@ func checkVersion(obj *unstructured.Unstructured, paths Paths) error {
 	if version == "" || isVersion(version) {
 		return nil
 	}
-	return apierror.Invalid(paths.Argument("metadata.resourceVersion"), "%q cannot be the version of an object: leave it out, or give the one that the change is based on", brief(version))
+	return apierror.Invalid(paths.Argument("metadata.resourceVersion"), "%q cannot be the version of an object: leave it out, or give the one that the change is based on", excerpt.Of(version, mostOfInstance))
 }
 
 // isVersion reports whether a text can be a resourceVersion: Kubernetes writes them as

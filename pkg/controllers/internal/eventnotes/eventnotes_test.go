@@ -2,6 +2,7 @@ package eventnotes_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -13,12 +14,12 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/apitest"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/eventnotes"
 )
@@ -28,8 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(apitest.Run(m))
 }
 
-// TestBrief has a real API server take what is said.
-func TestBrief(t *testing.T) {
+// TestTruncate has a real API server take what is said.
+func TestTruncate(t *testing.T) {
 	mgr, err := ctrl.NewManager(apitest.Config(t), ctrl.Options{
 		Scheme: scheme.Scheme, Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 	})
@@ -60,18 +61,21 @@ func TestBrief(t *testing.T) {
 			about := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: c.name, UID: types.UID(c.name)}}
 			recorder.Eventf(about, nil, corev1.EventTypeNormal, "Said", "Say", "%s", c.says)
 			var got string
-			if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+			poll.Until(t, 20*time.Second, "the event is stored", func(ctx context.Context) error {
 				var all eventsv1.EventList
-				err := kube.List(ctx, &all)
+				if err := kube.List(ctx, &all); err != nil {
+					return err
+				}
 				for i := range all.Items {
 					if all.Items[i].Regarding.Name == c.name {
 						got = all.Items[i].Note
 					}
 				}
-				return got != "", err
-			}); err != nil {
-				t.Fatalf("it is not shown: %v", err)
-			}
+				if got == "" {
+					return fmt.Errorf("%d events, and none of %s", len(all.Items), c.name)
+				}
+				return nil
+			})
 			if got != c.want || !utf8.ValidString(got) {
 				t.Errorf("it says %q, want %q", got, c.want)
 			}
