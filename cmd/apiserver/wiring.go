@@ -241,7 +241,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 	clusters, members := cluster.NewService(watched, tracker), membercluster.NewService(lister)
 	anyKind := resource.NewService(lister, uncollected.New(uncollected.Config{
 		Clients: clients, Permissions: permissions, Watched: inventory, Freshness: tracker, Now: time.Now,
-	}), resource.Members{Clusters: clusters, Watched: inventory})
+	}), resource.Members{Clusters: clusters, Watched: inventory}, instances)
 	workloads := workload.NewService(lister, consistent, instances, clusters, membercluster.NewCache(idx, time.Now))
 	pods := pod.NewService(lister, instances, clusters, members, inventory)
 	return resolvers.Fleet{

@@ -47,6 +47,7 @@ func Prices() map[string]Price {
 		"Query.workloads": {Requests: 1},
 		"Query.pods":      {Requests: 1},
 		"Query.images":    {Requests: 1},
+		"Query.resources": {Requests: 1},
 		// Workloads, pods, names, parts of names and namespaces. With a role in some namespaces, the projection is
 		// asked for each of the last three first where workloads were sent to.
 		"Query.search":      {Requests: 8},

@@ -58,6 +58,7 @@ var Fields = map[string]Field{
 	"Query.instances": {In: Instance, Depends: instancesSeen},
 	"Query.node":      {In: Object, Verbs: verbs(authz.VerbView), Depends: concealed},
 	"Query.pods":      {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: ofResult + "; " + sentThere},
+	"Query.resources": {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: ofResult},
 	"Query.search":    {In: Object, Verbs: verbs(authz.VerbView), Depends: ofResult + "; instances and clusters are for those who see the instance, a cluster that no instance has joined for those who see all"},
 	"Query.viewer":    {In: Nowhere},
 	"Query.workloads": {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: ofResult},

@@ -39,7 +39,7 @@ func TestKindThatIsNotServed(t *testing.T) {
 			namespace = ""
 		}
 		r := fleetOf(t, &reader{})
-		r.Fleet.KarmadaResources = karmadaresource.NewService(resource.NewService(&listing.Lister{Now: time.Now}, notServed{}, resource.Members{}))
+		r.Fleet.KarmadaResources = karmadaresource.NewService(resource.NewService(&listing.Lister{Now: time.Now}, notServed{}, resource.Members{}, nil))
 		list := kind + `s { nodes { name } totalCount freshness { observedAt stale message } } ` + kind + `(` + namespace + `name: "web") { name }`
 		for query, errors := range map[string]int{
 			`{ instance(name: "alpha") { name ` + list + ` } }`: 2,

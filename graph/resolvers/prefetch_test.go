@@ -126,7 +126,7 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: freshness.NewHeartbeat(clock), Global: freshness.NewHeartbeat(clock)}
 	lister := &listing.Lister{Reader: over, Freshness: tracker, Now: clock}
 	instances, clusters, members := instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewService(lister)
-	anyKind := resource.NewService(lister, allCollected{}, resource.Members{Clusters: clusters, Watched: inventory})
+	anyKind := resource.NewService(lister, allCollected{}, resource.Members{Clusters: clusters, Watched: inventory}, instances)
 	workloads, pods := workload.NewService(lister, over, instances, clusters, membercluster.NewCache(r, clock)), pod.NewService(lister, instances, clusters, members, inventory)
 	return &Resolver{Fleet: Fleet{
 		Instances: instances, Clusters: clusters, MemberClusters: members, Pods: pods, Images: image.NewService(lister, instances, pods, workloads), Search: search.NewService(lister, instances, clusters, inventory), Namespaces: namespace.NewService(lister),

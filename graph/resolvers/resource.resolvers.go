@@ -8,6 +8,8 @@ package resolvers
 import (
 	"context"
 
+	"github.com/99designs/gqlgen/graphql"
+
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -51,6 +53,17 @@ func (r *instanceResolver) Resources(ctx context.Context, obj *instance.Instance
 
 func (r *memberClusterResolver) Resources(ctx context.Context, obj *membercluster.MemberCluster, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error) {
 	return r.inMember(ctx, nameOf(obj), kindOf(group, version, resource), namespace, pageArgs(first, after), filter, orderBy)
+}
+
+func (r *queryResolver) Resources(ctx context.Context, group string, version string, resource string, instances []string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error) {
+	c, lacking, err := r.Fleet.Resources.ListEverywhere(ctx, instances, kindOf(group, version, resource), pageArgs(first, after), filter, orderBy, wantsCount(ctx), itemDetail(ctx))
+	for _, missing := range lacking {
+		graphql.AddError(ctx, missing)
+	}
+	if c != nil {
+		r.Fleet.Resources.PrefetchPlacements(ctx, selected(ctx).items().templateNeeds(), c.Nodes...)
+	}
+	return orEmpty(ctx, c, err)
 }
 
 func (r *resourceResolver) Instance(ctx context.Context, obj *resource.Resource) (*instance.Instance, error) {

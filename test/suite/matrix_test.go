@@ -103,6 +103,16 @@ var rootMatrix = []struct {
 	{"images", `images(filter: {instances: ["alpha", "none-such"], namespaces: ["billing"]}) { totalCount nodes { name: reference } }`, outcomes{"0:", "0:", "0:", "0:"}},
 	{"images", `images(filter: {cluster: ["m3"], text: "API"}) { totalCount nodes { name: repository } }`, outcomes{"1: billing/api", "0:", "1: billing/api", "0:"}},
 
+	{
+		"resources", `resources(group: "apps", version: "v1", resource: "deployments", filter: {namespaces: ["shop", "billing"]}) { totalCount nodes { name } }`,
+		outcomes{"5: api cart frontend orphan stuck", "4: cart frontend orphan stuck", "1: api", "0:"},
+	},
+	{
+		"resources", `resources(group: "apps", version: "v1", resource: "deployments", instances: ["beta", "none-such"], filter: {namespaces: ["billing"]}) { totalCount nodes { name } }`,
+		outcomes{"1: api", "0:", "1: api", "0:"},
+	},
+	{"resources", `resources(group: "nope.io", version: "v1", resource: "widgets", instances: ["none-such"]) { totalCount nodes { name } }`, outcomes{"0:", "0:", "0:", "0:"}},
+
 	{"search", `search(text: "ledger", types: [WORKLOAD, POLICY]) { hits { name } }`, outcomes{"ledger", "", "ledger", ""}},
 	{"search", `search(text: "billing", types: [POLICY]) { hits { name } }`, outcomes{"billing", "", "billing", ""}},
 	{"search", `search(text: "stuck", types: [WORKLOAD, POLICY]) { hits { name } }`, outcomes{"stuck stuck", "stuck stuck", "", ""}},

@@ -136,6 +136,8 @@ func TestSecretsAreReadFromTheInstance(t *testing.T) {
 	}{
 		{"mallory", on.as(t, "mallory"), `{ instance(name: "alpha") { resources(version: "v1", resource: "secrets") { totalCount } } }`, `{"instance":null}`},
 		{"mallory", on.as(t, "mallory"), `{ instance(name: "alpha") { resources(group: "nope.io", version: "v1", resource: "secrets") { totalCount } } }`, `{"instance":null}`},
+		{"mallory", on.as(t, "mallory"), `{ resources(version: "v1", resource: "secrets") { totalCount } }`, `{"resources":{"totalCount":0}}`},
+		{"mallory", on.as(t, "mallory"), `{ resources(group: "nope.io", version: "v1", resource: "secrets") { totalCount } }`, `{"resources":{"totalCount":0}}`},
 		{"mallory", on.as(t, "mallory"), fmt.Sprintf(`{ node(id: %q) { id } }`, id), `{"node":null}`},
 		{"bob", on.as(t, "bob"), fmt.Sprintf(`{ node(id: %q) { id } }`, id), `{"node":null}`},
 		{"the editor of another namespace", shopper.Client, fmt.Sprintf(`{ node(id: %q) { id } }`, id), `{"node":null}`},

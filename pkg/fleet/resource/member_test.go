@@ -30,7 +30,7 @@ func memberService(t *testing.T, i *indexed) *Service {
 	clock := func() time.Time { return time.Unix(1000, 0) }
 	inventory := fleettest.Inventory(t)
 	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: freshness.NewHeartbeat(clock), Global: freshness.NewHeartbeat(clock)}
-	return NewService(&listing.Lister{Reader: i, Freshness: tracker, Now: clock}, nil, Members{Clusters: joined{"alpha": {"m1", "m2"}, "beta": {"m3"}}, Watched: inventory})
+	return NewService(&listing.Lister{Reader: i, Freshness: tracker, Now: clock}, nil, Members{Clusters: joined{"alpha": {"m1", "m2"}, "beta": {"m3"}}, Watched: inventory}, nil)
 }
 
 var (

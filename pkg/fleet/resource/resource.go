@@ -91,12 +91,18 @@ type Service struct {
 	lister    *listing.Lister
 	live      Uncollected
 	members   Members
+	instances Instances
 	templates workload.Templates
 }
 
+// Instances are those that the caller may see; *instance.Service is one.
+type Instances interface {
+	Names(ctx context.Context) ([]string, error)
+}
+
 // NewService makes a Service.
-func NewService(lister *listing.Lister, live Uncollected, members Members) *Service {
-	return &Service{lister: lister, live: live, members: members, templates: workload.NewTemplates(lister.Reader)}
+func NewService(lister *listing.Lister, live Uncollected, members Members, instances Instances) *Service {
+	return &Service{lister: lister, live: live, members: members, instances: instances, templates: workload.NewTemplates(lister.Reader)}
 }
 
 // Get returns one object; nil when there is none of that name.

@@ -53,7 +53,7 @@ func TestKindsThatCanBe(t *testing.T) {
 
 // A kind that can't be is refused before the index is asked.
 func TestWhatCannotBeIsNotAskedFor(t *testing.T) {
-	s := NewService(&listing.Lister{}, nil, Members{}) // Would panic if it were asked.
+	s := NewService(&listing.Lister{}, nil, Members{}, nil) // Would panic if it were asked.
 	if _, err := s.List(t.Context(), "alpha", Kind{Version: "v1"}, page.Args{}, nil, nil, false, index.Whole); !apierror.Is(err, apierror.CodeInvalid) {
 		t.Errorf("list: got %v", err)
 	}

@@ -25,10 +25,18 @@ type indexed struct {
 	items []*index.Object
 	asked int
 	ahead []index.Part
+	// clusters are those that the last list was of.
+	clusters []string
 }
 
 func (i *indexed) PageOf(context.Context, index.Part, index.ListQuery) (*index.Page, error) {
 	i.asked++
+	return &index.Page{Items: i.items}, nil
+}
+
+func (i *indexed) List(_ context.Context, q index.ListQuery) (*index.Page, error) {
+	i.asked++
+	i.clusters = q.Clusters
 	return &index.Page{Items: i.items}, nil
 }
 
@@ -141,5 +149,5 @@ func service(t *testing.T, i *indexed, l *live) *Service {
 	t.Helper()
 	clock := func() time.Time { return time.Unix(1000, 0) }
 	tracker := &freshness.Tracker{Inventory: fleettest.Inventory(t), Now: clock, Collector: freshness.NewHeartbeat(clock), Global: freshness.NewHeartbeat(clock)}
-	return NewService(&listing.Lister{Reader: i, Freshness: tracker, Now: clock}, l, Members{})
+	return NewService(&listing.Lister{Reader: i, Freshness: tracker, Now: clock}, l, Members{}, nil)
 }

@@ -1,0 +1,93 @@
+package resource
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// askedAtOnce limits the instances that are asked at the same time what they serve.
+const askedAtOnce = 8
+
+// ListEverywhere returns a page of objects of one kind, of all instances that the caller may see or
+// of some of them. The list has the instances of which the index collects the kind. lacking says of
+// each other one that serves the kind, or does not answer, why the list lacks its objects; an
+// instance that does not serve the kind has none. A kind that none of them serves is an error.
+func (s *Service) ListEverywhere(ctx context.Context, only []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (c *Connection, lacking []error, err error) {
+	if err := of.Validate(); err != nil {
+		return nil, nil, err
+	}
+	visible, err := s.instances.Names(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if only != nil {
+		visible = slices.DeleteFunc(visible, func(name string) bool { return !slices.Contains(only, name) })
+	}
+	collected, lacking, err := s.collectedBy(ctx, visible, of)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(collected) == 0 && len(lacking) > 0 {
+		// What is missing was not observed, so it is not an empty list of now.
+		return page.Unread[*Resource](lacking[0].Error()), lacking, nil
+	}
+	r, err := s.lister.List(ctx, request(collected, of, args, f, order, count, detail))
+	if err != nil {
+		return nil, nil, err
+	}
+	return listing.Connection(r, func(o *index.Object) *Resource {
+		return New(v1alpha1.InstanceOfVirtualCluster(o.Cluster), of, o, r.Freshness)
+	}), lacking, nil
+}
+
+// collectedBy returns those of some instances of which the index collects a kind.
+func (s *Service) collectedBy(ctx context.Context, instances []string, of Kind) (collected []string, lacking []error, err error) {
+	unserved, errs := make([]error, len(instances)), make([]error, len(instances))
+	var asking errgroup.Group
+	asking.SetLimit(askedAtOnce)
+	for i, name := range instances {
+		state, err := s.live.Collected(ctx, name, of.gvr())
+		if err != nil {
+			return nil, nil, err
+		}
+		if state != collection.None {
+			collected = append(collected, name)
+		}
+		switch state {
+		case collection.Whole:
+		case collection.Arriving:
+			errs[i] = apierror.In(apierror.Invalid("resource", "%s of instance %q are being collected: the list may lack some of them. Ask again soon", of.Resource, name), name)
+		case collection.None:
+			asking.Go(func() error {
+				err := s.live.Check(ctx, name, of.gvr())
+				switch {
+				case err == nil:
+					errs[i] = apierror.In(apierror.Invalid("resource",
+						"The index does not collect %s of instance %q, so they are not in this list: ask `instance(name: %q) { resources }`, which reads them from the instance, or name the kind in `spec.collect` of the Instance", of.Resource, name, name), name)
+				case apierror.Is(err, apierror.CodeInvalid):
+					unserved[i] = err
+				default:
+					errs[i] = err
+				}
+				return nil
+			})
+		}
+	}
+	_ = asking.Wait() // What they return is in the slices.
+	none := func(err error) bool { return err == nil }
+	unserved, lacking = slices.DeleteFunc(unserved, none), slices.DeleteFunc(errs, none)
+	if len(unserved) > 0 && len(unserved) == len(instances) {
+		return nil, nil, unserved[0]
+	}
+	return collected, lacking, nil
+}
