@@ -42,7 +42,7 @@ func (r *Request) url() *url.URL {
 }
 
 // Open sends a request as the user of the context. The caller closes the body. An answer of another
-// status than 200 is a *Refusal.
+// status than 200 is a *RefusalError.
 func Open(ctx context.Context, client instanceproxy.Client, r *Request) (io.ReadCloser, error) {
 	sent, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url().String(), http.NoBody)
 	if err != nil {
@@ -62,7 +62,7 @@ func Open(ctx context.Context, client instanceproxy.Client, r *Request) (io.Read
 	if raw, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal)); err == nil && json.Unmarshal(raw, &status) != nil {
 		status = metav1.Status{}
 	}
-	return nil, &Refusal{
+	return nil, &RefusalError{
 		Instance: client.Instance(), Member: r.Member, Code: response.StatusCode,
 		ByInstance: status.Details != nil && status.Details.Group == clusterv1alpha1.GroupName,
 	}
@@ -79,8 +79,8 @@ func Unanswered(ctx context.Context, instance, member string, err error) error {
 	return apierror.In(apierror.Wrap(err, apierror.CodeInstanceUnavailable, "member cluster %q does not answer through instance %q", member, instance), instance)
 }
 
-// Refusal is an answer of another status than 200.
-type Refusal struct {
+// RefusalError is an answer of another status than 200.
+type RefusalError struct {
 	Instance, Member string
 	// Code is the HTTP status.
 	Code int
@@ -89,16 +89,16 @@ type Refusal struct {
 }
 
 // Error implements error.
-func (r *Refusal) Error() string { return fmt.Sprintf("HTTP status %d", r.Code) }
+func (r *RefusalError) Error() string { return fmt.Sprintf("HTTP status %d", r.Code) }
 
 // Forbidden reports whether the instance or the member does not let the caller read.
-func (r *Refusal) Forbidden() bool {
+func (r *RefusalError) Forbidden() bool {
 	return r.Code == http.StatusForbidden || r.Code == http.StatusUnauthorized
 }
 
 // Explain returns the refusal as an error for the caller. The text says what the caller may not do
 // in the member, and by which resource, for example "read logs there (pods/log)".
-func (r *Refusal) Explain(what string) error {
+func (r *RefusalError) Explain(what string) error {
 	var err error
 	switch {
 	case r.Code == http.StatusNotFound && r.ByInstance:

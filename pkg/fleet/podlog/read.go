@@ -49,14 +49,14 @@ func open(ctx context.Context, client instanceproxy.Client, r *request) (io.Read
 	body, err := memberproxy.Open(ctx, client, &memberproxy.Request{
 		Member: r.of.Cluster, Path: []string{"api", "v1", "namespaces", r.of.Namespace, "pods", r.of.Pod, "log"}, Query: query,
 	})
-	if refused, is := errors.AsType[*memberproxy.Refusal](err); is {
+	if refused, is := errors.AsType[*memberproxy.RefusalError](err); is {
 		return nil, refusal(r, refused)
 	}
 	return body, err
 }
 
 // refusal is the error of an answer that is no log.
-func refusal(r *request, refused *memberproxy.Refusal) error {
+func refusal(r *request, refused *memberproxy.RefusalError) error {
 	switch {
 	case refused.Code == http.StatusNotFound && !refused.ByInstance:
 		return fmt.Errorf("%w: the pod no longer exists", errMissing)
