@@ -52,6 +52,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
+	"github.com/kairship-io/kairship/pkg/fleet/usage"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/informers"
@@ -124,7 +125,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	scope := func(ctx context.Context) context.Context {
 		ctx, _ = requeststats.With(freshness.Begin(ctx, time.Now()))
-		return loaders.With(access.With(countedAs(ctx)), source)
+		return loaders.With(usage.With(access.With(countedAs(ctx))), source)
 	}
 	users := quota.New(o.limits.userLimits(), time.Now)
 	followLogs(&fleet, users, scope, logger)
@@ -253,6 +254,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Workloads:        workloads,
 		Pods:             pods,
 		PodLogs:          &podlog.Service{Clients: clients, Workloads: workloads},
+		Usage:            &usage.Service{Clients: clients, Workloads: workloads},
 		Images:           image.NewService(lister, instances, pods, workloads),
 		Bindings:         binding.NewService(lister),
 		Policies:         policy.NewService(lister),

@@ -85,9 +85,12 @@ func Prices() map[string]Price {
 		// With a role in some namespaces, the projection is asked first where workloads were sent to.
 		"MemberCluster.resources":    {Requests: 2},
 		"MemberCluster.clusterNodes": {Requests: 2},
-		"ClusterNode.conditions":     {Items: usualConditions},
-		"ClusterNode.manifest":       {Value: document},
-		"ClusterNode.yaml":           {Value: document},
+		// One list of a member's metrics API has all its nodes, one all its pods.
+		"MemberCluster.usage":    {Value: RequestCost},
+		"ClusterNode.usage":      {Requests: 1},
+		"ClusterNode.conditions": {Items: usualConditions},
+		"ClusterNode.manifest":   {Value: document},
+		"ClusterNode.yaml":       {Value: document},
 
 		// Computed from the template's binding, the objects in the members and the
 		// instance's members.
@@ -101,9 +104,12 @@ func Prices() map[string]Price {
 		"Workload.overridePolicies": {Requests: 3, Items: usualOverrides},
 		"Workload.events":           {Requests: 1},
 		// Each container is read from its member separately.
-		"Workload.logs":     {Requests: 3, Value: usualClusters * usualPods * RequestCost},
-		"Workload.manifest": {Value: document},
-		"Workload.yaml":     {Value: document},
+		"Workload.logs": {Requests: 3, Value: usualClusters * usualPods * RequestCost},
+		// The pods, and one request to each member.
+		"Workload.usage":         {Requests: 3 + usualClusters, Value: usualClusters * usualPods},
+		"WorkloadUsage.clusters": {Items: usualClusters},
+		"Workload.manifest":      {Value: document},
+		"Workload.yaml":          {Value: document},
 
 		"Placement.memberCluster": {Requests: 1},
 		"Placement.overrides":     {Requests: 2, Items: usualOverrides},
@@ -121,6 +127,7 @@ func Prices() map[string]Price {
 		"Pod.limits":           {Requests: 1},
 		"Pod.memberCluster":    {Requests: 1},
 		"Pod.logs":             {Requests: 1, Value: RequestCost},
+		"Pod.usage":            {Requests: usualClusters},
 		"PodLogs.lines":        {Items: usualLines},
 		"PodConnection.facets": {Requests: 1, CountedBy: "fields"},
 		"PodFacet.values":      {Items: usualFacetValues},

@@ -22,6 +22,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/usage"
 	"github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -35,6 +36,7 @@ type MemberClusterResolver interface {
 
 	ClusterNodes(ctx context.Context, obj *membercluster.MemberCluster, first *int, after *string, filter *clusternode.Filter, orderBy *object.Order) (*page.Connection[*clusternode.Node], error)
 	Resources(ctx context.Context, obj *membercluster.MemberCluster, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error)
+	Usage(ctx context.Context, obj *membercluster.MemberCluster) (*usage.MemberCluster, error)
 }
 type MemberClusterConnectionResolver interface {
 	Facets(ctx context.Context, obj *page.Connection[*membercluster.MemberCluster], fields []cluster.FacetField, first *int) ([]listing.Facet[cluster.FacetField], error)
@@ -1032,6 +1034,38 @@ func (ec *executionContext) fieldContext_MemberCluster_resources(ctx context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _MemberCluster_usage(ctx context.Context, field graphql.CollectedField, obj *membercluster.MemberCluster) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MemberCluster_usage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.MemberCluster().Usage(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *usage.MemberCluster) graphql.Marshaler {
+			return ec.marshalNMemberClusterUsage2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋusageᚐMemberCluster(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MemberCluster_usage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MemberCluster",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MemberClusterUsage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _MemberClusterConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*membercluster.MemberCluster]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1769,6 +1803,44 @@ func (ec *executionContext) _MemberCluster(ctx context.Context, sel ast.Selectio
 					}
 				}()
 				res = ec._MemberCluster_resources(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "usage":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._MemberCluster_usage(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

@@ -240,6 +240,7 @@ type ComplexityRoot struct {
 		Taints                  func(childComplexity int) int
 		UID                     func(childComplexity int) int
 		Unschedulable           func(childComplexity int) int
+		Usage                   func(childComplexity int) int
 		Yaml                    func(childComplexity int) int
 	}
 
@@ -521,6 +522,7 @@ type ComplexityRoot struct {
 		Schedule         func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
@@ -550,6 +552,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
@@ -632,6 +635,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
@@ -1037,6 +1041,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
@@ -1134,6 +1139,7 @@ type ComplexityRoot struct {
 		Resources         func(childComplexity int, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		SyncMode          func(childComplexity int) int
 		Taints            func(childComplexity int) int
+		Usage             func(childComplexity int) int
 		Yaml              func(childComplexity int) int
 		Zones             func(childComplexity int) int
 	}
@@ -1160,6 +1166,16 @@ type ComplexityRoot struct {
 	MemberClusterEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	MemberClusterUsage struct {
+		CPU               func(childComplexity int) int
+		MeasuredAt        func(childComplexity int) int
+		MeasuredNodeCount func(childComplexity int) int
+		Memory            func(childComplexity int) int
+		NodeCount         func(childComplexity int) int
+		Reason            func(childComplexity int) int
+		WindowSeconds     func(childComplexity int) int
 	}
 
 	MemberObject struct {
@@ -1486,6 +1502,7 @@ type ComplexityRoot struct {
 		Requests      func(childComplexity int) int
 		Restarts      func(childComplexity int) int
 		UID           func(childComplexity int) int
+		Usage         func(childComplexity int) int
 	}
 
 	PodConnection struct {
@@ -1837,6 +1854,14 @@ type ComplexityRoot struct {
 		Namespace     func(childComplexity int) int
 	}
 
+	ResourceUsage struct {
+		CPU           func(childComplexity int) int
+		MeasuredAt    func(childComplexity int) int
+		Memory        func(childComplexity int) int
+		Reason        func(childComplexity int) int
+		WindowSeconds func(childComplexity int) int
+	}
+
 	RestartWorkloadPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Workload         func(childComplexity int) int
@@ -1967,6 +1992,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
@@ -2123,6 +2149,17 @@ type ComplexityRoot struct {
 		Type          func(childComplexity int) int
 	}
 
+	WorkloadClusterUsage struct {
+		CPU              func(childComplexity int) int
+		ClusterName      func(childComplexity int) int
+		MeasuredAt       func(childComplexity int) int
+		MeasuredPodCount func(childComplexity int) int
+		Memory           func(childComplexity int) int
+		PodCount         func(childComplexity int) int
+		Reason           func(childComplexity int) int
+		WindowSeconds    func(childComplexity int) int
+	}
+
 	WorkloadConnection struct {
 		Edges      func(childComplexity int) int
 		Facets     func(childComplexity int, fields []projection.FacetField, first *int) int
@@ -2185,6 +2222,18 @@ type ComplexityRoot struct {
 		InitContainers func(childComplexity int) int
 		Parallelism    func(childComplexity int) int
 		Replicas       func(childComplexity int) int
+	}
+
+	WorkloadUsage struct {
+		CPU              func(childComplexity int) int
+		Clusters         func(childComplexity int) int
+		Freshness        func(childComplexity int) int
+		MeasuredAt       func(childComplexity int) int
+		MeasuredPodCount func(childComplexity int) int
+		Memory           func(childComplexity int) int
+		PodCount         func(childComplexity int) int
+		Reason           func(childComplexity int) int
+		WindowSeconds    func(childComplexity int) int
 	}
 
 	WrittenObject struct {
@@ -2796,6 +2845,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterNode.Unschedulable(childComplexity), true
+	case "ClusterNode.usage":
+		if e.ComplexityRoot.ClusterNode.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Usage(childComplexity), true
 	case "ClusterNode.yaml":
 		if e.ComplexityRoot.ClusterNode.Yaml == nil {
 			break
@@ -3929,6 +3984,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.Template(childComplexity), true
+	case "CronJob.usage":
+		if e.ComplexityRoot.CronJob.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronJob.Usage(childComplexity), true
 	case "CronJob.viewerCan":
 		if e.ComplexityRoot.CronJob.ViewerCan == nil {
 			break
@@ -4096,6 +4157,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.Template(childComplexity), true
+	case "DaemonSet.usage":
+		if e.ComplexityRoot.DaemonSet.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DaemonSet.Usage(childComplexity), true
 	case "DaemonSet.viewerCan":
 		if e.ComplexityRoot.DaemonSet.ViewerCan == nil {
 			break
@@ -4428,6 +4495,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.Template(childComplexity), true
+	case "Deployment.usage":
+		if e.ComplexityRoot.Deployment.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Deployment.Usage(childComplexity), true
 	case "Deployment.viewerCan":
 		if e.ComplexityRoot.Deployment.ViewerCan == nil {
 			break
@@ -6253,6 +6326,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.Template(childComplexity), true
+	case "Job.usage":
+		if e.ComplexityRoot.Job.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.Usage(childComplexity), true
 	case "Job.viewerCan":
 		if e.ComplexityRoot.Job.ViewerCan == nil {
 			break
@@ -6658,6 +6737,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.Taints(childComplexity), true
+	case "MemberCluster.usage":
+		if e.ComplexityRoot.MemberCluster.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberCluster.Usage(childComplexity), true
 	case "MemberCluster.yaml":
 		if e.ComplexityRoot.MemberCluster.Yaml == nil {
 			break
@@ -6768,6 +6853,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberClusterEdge.Node(childComplexity), true
+
+	case "MemberClusterUsage.cpu":
+		if e.ComplexityRoot.MemberClusterUsage.CPU == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterUsage.CPU(childComplexity), true
+	case "MemberClusterUsage.measuredAt":
+		if e.ComplexityRoot.MemberClusterUsage.MeasuredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterUsage.MeasuredAt(childComplexity), true
+	case "MemberClusterUsage.measuredNodeCount":
+		if e.ComplexityRoot.MemberClusterUsage.MeasuredNodeCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterUsage.MeasuredNodeCount(childComplexity), true
+	case "MemberClusterUsage.memory":
+		if e.ComplexityRoot.MemberClusterUsage.Memory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterUsage.Memory(childComplexity), true
+	case "MemberClusterUsage.nodeCount":
+		if e.ComplexityRoot.MemberClusterUsage.NodeCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterUsage.NodeCount(childComplexity), true
+	case "MemberClusterUsage.reason":
+		if e.ComplexityRoot.MemberClusterUsage.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterUsage.Reason(childComplexity), true
+	case "MemberClusterUsage.windowSeconds":
+		if e.ComplexityRoot.MemberClusterUsage.WindowSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterUsage.WindowSeconds(childComplexity), true
 
 	case "MemberObject.apiVersion":
 		if e.ComplexityRoot.MemberObject.APIVersion == nil {
@@ -8375,6 +8503,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Pod.UID(childComplexity), true
+	case "Pod.usage":
+		if e.ComplexityRoot.Pod.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Pod.Usage(childComplexity), true
 
 	case "PodConnection.edges":
 		if e.ComplexityRoot.PodConnection.Edges == nil {
@@ -9856,6 +9990,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ResourceSelector.Namespace(childComplexity), true
 
+	case "ResourceUsage.cpu":
+		if e.ComplexityRoot.ResourceUsage.CPU == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceUsage.CPU(childComplexity), true
+	case "ResourceUsage.measuredAt":
+		if e.ComplexityRoot.ResourceUsage.MeasuredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceUsage.MeasuredAt(childComplexity), true
+	case "ResourceUsage.memory":
+		if e.ComplexityRoot.ResourceUsage.Memory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceUsage.Memory(childComplexity), true
+	case "ResourceUsage.reason":
+		if e.ComplexityRoot.ResourceUsage.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceUsage.Reason(childComplexity), true
+	case "ResourceUsage.windowSeconds":
+		if e.ComplexityRoot.ResourceUsage.WindowSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceUsage.WindowSeconds(childComplexity), true
+
 	case "RestartWorkloadPayload.consistencyToken":
 		if e.ComplexityRoot.RestartWorkloadPayload.ConsistencyToken == nil {
 			break
@@ -10334,6 +10499,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.Template(childComplexity), true
+	case "StatefulSet.usage":
+		if e.ComplexityRoot.StatefulSet.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StatefulSet.Usage(childComplexity), true
 	case "StatefulSet.viewerCan":
 		if e.ComplexityRoot.StatefulSet.ViewerCan == nil {
 			break
@@ -10884,6 +11055,55 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.WorkloadChange.Type(childComplexity), true
 
+	case "WorkloadClusterUsage.cpu":
+		if e.ComplexityRoot.WorkloadClusterUsage.CPU == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadClusterUsage.CPU(childComplexity), true
+	case "WorkloadClusterUsage.clusterName":
+		if e.ComplexityRoot.WorkloadClusterUsage.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadClusterUsage.ClusterName(childComplexity), true
+	case "WorkloadClusterUsage.measuredAt":
+		if e.ComplexityRoot.WorkloadClusterUsage.MeasuredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadClusterUsage.MeasuredAt(childComplexity), true
+	case "WorkloadClusterUsage.measuredPodCount":
+		if e.ComplexityRoot.WorkloadClusterUsage.MeasuredPodCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadClusterUsage.MeasuredPodCount(childComplexity), true
+	case "WorkloadClusterUsage.memory":
+		if e.ComplexityRoot.WorkloadClusterUsage.Memory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadClusterUsage.Memory(childComplexity), true
+	case "WorkloadClusterUsage.podCount":
+		if e.ComplexityRoot.WorkloadClusterUsage.PodCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadClusterUsage.PodCount(childComplexity), true
+	case "WorkloadClusterUsage.reason":
+		if e.ComplexityRoot.WorkloadClusterUsage.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadClusterUsage.Reason(childComplexity), true
+	case "WorkloadClusterUsage.windowSeconds":
+		if e.ComplexityRoot.WorkloadClusterUsage.WindowSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadClusterUsage.WindowSeconds(childComplexity), true
+
 	case "WorkloadConnection.edges":
 		if e.ComplexityRoot.WorkloadConnection.Edges == nil {
 			break
@@ -11136,6 +11356,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WorkloadTemplate.Replicas(childComplexity), true
+
+	case "WorkloadUsage.cpu":
+		if e.ComplexityRoot.WorkloadUsage.CPU == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadUsage.CPU(childComplexity), true
+	case "WorkloadUsage.clusters":
+		if e.ComplexityRoot.WorkloadUsage.Clusters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadUsage.Clusters(childComplexity), true
+	case "WorkloadUsage.freshness":
+		if e.ComplexityRoot.WorkloadUsage.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadUsage.Freshness(childComplexity), true
+	case "WorkloadUsage.measuredAt":
+		if e.ComplexityRoot.WorkloadUsage.MeasuredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadUsage.MeasuredAt(childComplexity), true
+	case "WorkloadUsage.measuredPodCount":
+		if e.ComplexityRoot.WorkloadUsage.MeasuredPodCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadUsage.MeasuredPodCount(childComplexity), true
+	case "WorkloadUsage.memory":
+		if e.ComplexityRoot.WorkloadUsage.Memory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadUsage.Memory(childComplexity), true
+	case "WorkloadUsage.podCount":
+		if e.ComplexityRoot.WorkloadUsage.PodCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadUsage.PodCount(childComplexity), true
+	case "WorkloadUsage.reason":
+		if e.ComplexityRoot.WorkloadUsage.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadUsage.Reason(childComplexity), true
+	case "WorkloadUsage.windowSeconds":
+		if e.ComplexityRoot.WorkloadUsage.WindowSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadUsage.WindowSeconds(childComplexity), true
 
 	case "WrittenObject.apiVersion":
 		if e.ComplexityRoot.WrittenObject.APIVersion == nil {
@@ -18163,6 +18438,114 @@ type ResourceChange {
   cursor: String!
 }
 `, BuiltIn: false},
+	{Name: "../schema/usage.graphqls", Input: `extend type Pod {
+  """
+  What its containers use together, read now from the metrics API of its member cluster, through the instance
+  and as the caller: both decide whether the caller may.
+  """
+  usage: ResourceUsage!
+}
+
+extend type ClusterNode {
+  """
+  What runs on it and what it needs itself, read now from the metrics API of its member cluster, through
+  the instance and as the caller: both decide whether the caller may.
+  """
+  usage: ResourceUsage!
+}
+
+extend type MemberCluster {
+  """
+  What its nodes use together, read now from its metrics API, through the instance and as the
+  caller: both decide whether the caller may.
+  """
+  usage: MemberClusterUsage!
+}
+
+"""
+CPU and memory that a pod or a node uses. Without a measurement ` + "`" + `cpu` + "`" + ` and ` + "`" + `memory` + "`" + ` are null, and ` + "`" + `reason` + "`" + `
+says why: the member cluster has no metrics API, the caller may not read it, it does not answer, or nothing was
+measured yet.
+"""
+type ResourceUsage {
+  "CPU in cores, on average over ` + "`" + `windowSeconds` + "`" + `; null without a measurement."
+  cpu: Float
+  "Memory in bytes, without what could be freed at once; null without a measurement."
+  memory: Float
+  "When it was measured; null without a measurement."
+  measuredAt: Time
+  "The time over which ` + "`" + `cpu` + "`" + ` is an average; null without a measurement."
+  windowSeconds: Float
+  "Why there is no measurement, for a person; null where there is one."
+  reason: String
+}
+
+"""
+CPU and memory that the nodes of a member cluster use together. Where some or all were not measured,
+` + "`" + `reason` + "`" + ` says why, and the sums are those of the others; they are null where no node was.
+"""
+type MemberClusterUsage {
+  "CPU in cores, on average over ` + "`" + `windowSeconds` + "`" + `; null where no node was measured."
+  cpu: Float
+  "Memory in bytes, without what could be freed at once; null where no node was measured."
+  memory: Float
+  "When the nodes were measured, the oldest measurement; null where there is none."
+  measuredAt: Time
+  "The time over which ` + "`" + `cpu` + "`" + ` is an average, the longest of all nodes; null where no node was measured."
+  windowSeconds: Float
+  "How many nodes Karmada has counted; null until it has."
+  nodeCount: Int
+  "How many nodes are in the sums."
+  measuredNodeCount: Int!
+  "What is missing and why, for a person; null where nothing is."
+  reason: String
+}
+
+"""
+CPU and memory that the pods of a workload use together, over all its member clusters. Where some or all were
+not measured, ` + "`" + `reason` + "`" + ` says why, and the sums are those of the others; they are null where no pod was.
+"""
+type WorkloadUsage {
+  "CPU in cores, on average over ` + "`" + `windowSeconds` + "`" + `; null where no pod was measured."
+  cpu: Float
+  "Memory in bytes, without what could be freed at once; null where no pod was measured."
+  memory: Float
+  "When the pods were measured, the oldest measurement; null where there is none."
+  measuredAt: Time
+  "The time over which ` + "`" + `cpu` + "`" + ` is an average, the longest of all pods; null where no pod was measured."
+  windowSeconds: Float
+  "How many pods there are that have not ended, up to 500 in each member cluster."
+  podCount: Int!
+  "How many pods are in the sums."
+  measuredPodCount: Int!
+  "The parts of the sums: the member clusters that have an object of the workload."
+  clusters: [WorkloadClusterUsage!]!
+  "What is missing and why, for a person; null where nothing is."
+  reason: String
+  "How old the list of the pods may be. What they use is read when it is asked for."
+  freshness: Freshness!
+}
+
+"CPU and memory that the pods of a workload use together in one member cluster."
+type WorkloadClusterUsage {
+  "The member cluster's name in the instance."
+  clusterName: String!
+  "CPU in cores, on average over ` + "`" + `windowSeconds` + "`" + `; null where no pod was measured."
+  cpu: Float
+  "Memory in bytes, without what could be freed at once; null where no pod was measured."
+  memory: Float
+  "When the pods were measured, the oldest measurement; null where there is none."
+  measuredAt: Time
+  "The time over which ` + "`" + `cpu` + "`" + ` is an average, the longest of all pods; null where no pod was measured."
+  windowSeconds: Float
+  "How many pods there are that have not ended, up to 500."
+  podCount: Int!
+  "How many pods are in the sums."
+  measuredPodCount: Int!
+  "What is missing and why, for a person; null where nothing is."
+  reason: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/workload.graphqls", Input: `extend type Query {
   "Workloads of all instances that the caller may see, in one list."
   workloads(
@@ -18459,6 +18842,12 @@ interface Workload implements Node {
     "Of the run of each container before its last restart."
     previous: Boolean! = false
   ): PodLogs!
+  """
+  What its pods use together, in all its member clusters, read now from the metrics API of each, through the
+  instance and as the caller: the instance and each member decide whether the caller may. Pods are
+  those that the index has, of members that are in the inventory.
+  """
+  usage: WorkloadUsage!
   "When the template was created."
   createdAt: Time!
   "Version of the template, for optimistic concurrency."
@@ -18533,6 +18922,12 @@ type Deployment implements Node & Workload {
     "Of the run of each container before its last restart."
     previous: Boolean! = false
   ): PodLogs!
+  """
+  What its pods use together, in all its member clusters, read now from the metrics API of each, through the
+  instance and as the caller: the instance and each member decide whether the caller may. Pods are
+  those that the index has, of members that are in the inventory.
+  """
+  usage: WorkloadUsage!
   "When the template was created."
   createdAt: Time!
   "Version of the template, for optimistic concurrency."
@@ -18607,6 +19002,12 @@ type StatefulSet implements Node & Workload {
     "Of the run of each container before its last restart."
     previous: Boolean! = false
   ): PodLogs!
+  """
+  What its pods use together, in all its member clusters, read now from the metrics API of each, through the
+  instance and as the caller: the instance and each member decide whether the caller may. Pods are
+  those that the index has, of members that are in the inventory.
+  """
+  usage: WorkloadUsage!
   "When the template was created."
   createdAt: Time!
   "Version of the template, for optimistic concurrency."
@@ -18681,6 +19082,12 @@ type DaemonSet implements Node & Workload {
     "Of the run of each container before its last restart."
     previous: Boolean! = false
   ): PodLogs!
+  """
+  What its pods use together, in all its member clusters, read now from the metrics API of each, through the
+  instance and as the caller: the instance and each member decide whether the caller may. Pods are
+  those that the index has, of members that are in the inventory.
+  """
+  usage: WorkloadUsage!
   "When the template was created."
   createdAt: Time!
   "Version of the template, for optimistic concurrency."
@@ -18755,6 +19162,12 @@ type Job implements Node & Workload {
     "Of the run of each container before its last restart."
     previous: Boolean! = false
   ): PodLogs!
+  """
+  What its pods use together, in all its member clusters, read now from the metrics API of each, through the
+  instance and as the caller: the instance and each member decide whether the caller may. Pods are
+  those that the index has, of members that are in the inventory.
+  """
+  usage: WorkloadUsage!
   "When the template was created."
   createdAt: Time!
   "Version of the template, for optimistic concurrency."
@@ -18831,6 +19244,12 @@ type CronJob implements Node & Workload {
     "Of the run of each container before its last restart."
     previous: Boolean! = false
   ): PodLogs!
+  """
+  What its pods use together, in all its member clusters, read now from the metrics API of each, through the
+  instance and as the caller: the instance and each member decide whether the caller may. Pods are
+  those that the index has, of members that are in the inventory.
+  """
+  usage: WorkloadUsage!
   "When the template was created."
   createdAt: Time!
   "Version of the template, for optimistic concurrency."
@@ -19382,6 +19801,8 @@ func (ec *executionContext) childFields_ClusterNode(ctx context.Context, field g
 		return ec.fieldContext_ClusterNode_yaml(ctx, field)
 	case "freshness":
 		return ec.fieldContext_ClusterNode_freshness(ctx, field)
+	case "usage":
+		return ec.fieldContext_ClusterNode_usage(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClusterNode", field.Name)
 }
@@ -20788,6 +21209,8 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_events(ctx, field)
 	case "logs":
 		return ec.fieldContext_Job_logs(ctx, field)
+	case "usage":
+		return ec.fieldContext_Job_usage(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Job_createdAt(ctx, field)
 	case "resourceVersion":
@@ -20996,6 +21419,8 @@ func (ec *executionContext) childFields_MemberCluster(ctx context.Context, field
 		return ec.fieldContext_MemberCluster_clusterNodes(ctx, field)
 	case "resources":
 		return ec.fieldContext_MemberCluster_resources(ctx, field)
+	case "usage":
+		return ec.fieldContext_MemberCluster_usage(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MemberCluster", field.Name)
 }
@@ -21046,6 +21471,26 @@ func (ec *executionContext) childFields_MemberClusterEdge(ctx context.Context, f
 		return ec.fieldContext_MemberClusterEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MemberClusterEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_MemberClusterUsage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cpu":
+		return ec.fieldContext_MemberClusterUsage_cpu(ctx, field)
+	case "memory":
+		return ec.fieldContext_MemberClusterUsage_memory(ctx, field)
+	case "measuredAt":
+		return ec.fieldContext_MemberClusterUsage_measuredAt(ctx, field)
+	case "windowSeconds":
+		return ec.fieldContext_MemberClusterUsage_windowSeconds(ctx, field)
+	case "nodeCount":
+		return ec.fieldContext_MemberClusterUsage_nodeCount(ctx, field)
+	case "measuredNodeCount":
+		return ec.fieldContext_MemberClusterUsage_measuredNodeCount(ctx, field)
+	case "reason":
+		return ec.fieldContext_MemberClusterUsage_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MemberClusterUsage", field.Name)
 }
 
 func (ec *executionContext) childFields_MemberObject(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -21618,6 +22063,8 @@ func (ec *executionContext) childFields_Pod(ctx context.Context, field graphql.C
 		return ec.fieldContext_Pod_manifest(ctx, field)
 	case "logs":
 		return ec.fieldContext_Pod_logs(ctx, field)
+	case "usage":
+		return ec.fieldContext_Pod_usage(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Pod", field.Name)
 }
@@ -22290,6 +22737,22 @@ func (ec *executionContext) childFields_ResourceSelector(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type ResourceSelector", field.Name)
 }
 
+func (ec *executionContext) childFields_ResourceUsage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cpu":
+		return ec.fieldContext_ResourceUsage_cpu(ctx, field)
+	case "memory":
+		return ec.fieldContext_ResourceUsage_memory(ctx, field)
+	case "measuredAt":
+		return ec.fieldContext_ResourceUsage_measuredAt(ctx, field)
+	case "windowSeconds":
+		return ec.fieldContext_ResourceUsage_windowSeconds(ctx, field)
+	case "reason":
+		return ec.fieldContext_ResourceUsage_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResourceUsage", field.Name)
+}
+
 func (ec *executionContext) childFields_RestartWorkloadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "workload":
@@ -22780,6 +23243,28 @@ func (ec *executionContext) childFields_WorkloadChange(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadChange", field.Name)
 }
 
+func (ec *executionContext) childFields_WorkloadClusterUsage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterName":
+		return ec.fieldContext_WorkloadClusterUsage_clusterName(ctx, field)
+	case "cpu":
+		return ec.fieldContext_WorkloadClusterUsage_cpu(ctx, field)
+	case "memory":
+		return ec.fieldContext_WorkloadClusterUsage_memory(ctx, field)
+	case "measuredAt":
+		return ec.fieldContext_WorkloadClusterUsage_measuredAt(ctx, field)
+	case "windowSeconds":
+		return ec.fieldContext_WorkloadClusterUsage_windowSeconds(ctx, field)
+	case "podCount":
+		return ec.fieldContext_WorkloadClusterUsage_podCount(ctx, field)
+	case "measuredPodCount":
+		return ec.fieldContext_WorkloadClusterUsage_measuredPodCount(ctx, field)
+	case "reason":
+		return ec.fieldContext_WorkloadClusterUsage_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadClusterUsage", field.Name)
+}
+
 func (ec *executionContext) childFields_WorkloadConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "edges":
@@ -22906,6 +23391,30 @@ func (ec *executionContext) childFields_WorkloadTemplate(ctx context.Context, fi
 		return ec.fieldContext_WorkloadTemplate_initContainers(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadTemplate", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadUsage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cpu":
+		return ec.fieldContext_WorkloadUsage_cpu(ctx, field)
+	case "memory":
+		return ec.fieldContext_WorkloadUsage_memory(ctx, field)
+	case "measuredAt":
+		return ec.fieldContext_WorkloadUsage_measuredAt(ctx, field)
+	case "windowSeconds":
+		return ec.fieldContext_WorkloadUsage_windowSeconds(ctx, field)
+	case "podCount":
+		return ec.fieldContext_WorkloadUsage_podCount(ctx, field)
+	case "measuredPodCount":
+		return ec.fieldContext_WorkloadUsage_measuredPodCount(ctx, field)
+	case "clusters":
+		return ec.fieldContext_WorkloadUsage_clusters(ctx, field)
+	case "reason":
+		return ec.fieldContext_WorkloadUsage_reason(ctx, field)
+	case "freshness":
+		return ec.fieldContext_WorkloadUsage_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadUsage", field.Name)
 }
 
 func (ec *executionContext) childFields_WrittenObject(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -23,6 +23,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/usage"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -44,6 +45,7 @@ type CronJobResolver interface {
 	Placements(ctx context.Context, obj *workload.CronJob) ([]workload.Placement, error)
 	Events(ctx context.Context, obj *workload.CronJob, first *int, after *string) (*page.Connection[*event.Event], error)
 	Logs(ctx context.Context, obj *workload.CronJob, clusters []string, container *string, tail *int, since *time.Time, previous bool) (*podlog.Logs, error)
+	Usage(ctx context.Context, obj *workload.CronJob) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.CronJob) (*authz.ViewerCan, error)
 }
@@ -61,6 +63,7 @@ type DaemonSetResolver interface {
 	Placements(ctx context.Context, obj *workload.DaemonSet) ([]workload.Placement, error)
 	Events(ctx context.Context, obj *workload.DaemonSet, first *int, after *string) (*page.Connection[*event.Event], error)
 	Logs(ctx context.Context, obj *workload.DaemonSet, clusters []string, container *string, tail *int, since *time.Time, previous bool) (*podlog.Logs, error)
+	Usage(ctx context.Context, obj *workload.DaemonSet) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.DaemonSet) (*authz.ViewerCan, error)
 }
@@ -78,6 +81,7 @@ type DeploymentResolver interface {
 	Placements(ctx context.Context, obj *workload.Deployment) ([]workload.Placement, error)
 	Events(ctx context.Context, obj *workload.Deployment, first *int, after *string) (*page.Connection[*event.Event], error)
 	Logs(ctx context.Context, obj *workload.Deployment, clusters []string, container *string, tail *int, since *time.Time, previous bool) (*podlog.Logs, error)
+	Usage(ctx context.Context, obj *workload.Deployment) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.Deployment) (*authz.ViewerCan, error)
 }
@@ -95,6 +99,7 @@ type JobResolver interface {
 	Placements(ctx context.Context, obj *workload.Job) ([]workload.Placement, error)
 	Events(ctx context.Context, obj *workload.Job, first *int, after *string) (*page.Connection[*event.Event], error)
 	Logs(ctx context.Context, obj *workload.Job, clusters []string, container *string, tail *int, since *time.Time, previous bool) (*podlog.Logs, error)
+	Usage(ctx context.Context, obj *workload.Job) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.Job) (*authz.ViewerCan, error)
 }
@@ -112,6 +117,7 @@ type StatefulSetResolver interface {
 	Placements(ctx context.Context, obj *workload.StatefulSet) ([]workload.Placement, error)
 	Events(ctx context.Context, obj *workload.StatefulSet, first *int, after *string) (*page.Connection[*event.Event], error)
 	Logs(ctx context.Context, obj *workload.StatefulSet, clusters []string, container *string, tail *int, since *time.Time, previous bool) (*podlog.Logs, error)
+	Usage(ctx context.Context, obj *workload.StatefulSet) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.StatefulSet) (*authz.ViewerCan, error)
 }
@@ -1072,6 +1078,38 @@ func (ec *executionContext) fieldContext_CronJob_logs(ctx context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _CronJob_usage(ctx context.Context, field graphql.CollectedField, obj *workload.CronJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CronJob_usage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.CronJob().Usage(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *usage.Workload) graphql.Marshaler {
+			return ec.marshalNWorkloadUsage2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋusageᚐWorkload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CronJob_usage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CronJob",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WorkloadUsage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CronJob_createdAt(ctx context.Context, field graphql.CollectedField, obj *workload.CronJob) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1834,6 +1872,38 @@ func (ec *executionContext) fieldContext_DaemonSet_logs(ctx context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _DaemonSet_usage(ctx context.Context, field graphql.CollectedField, obj *workload.DaemonSet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DaemonSet_usage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.DaemonSet().Usage(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *usage.Workload) graphql.Marshaler {
+			return ec.marshalNWorkloadUsage2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋusageᚐWorkload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DaemonSet_usage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DaemonSet",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WorkloadUsage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _DaemonSet_createdAt(ctx context.Context, field graphql.CollectedField, obj *workload.DaemonSet) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2569,6 +2639,38 @@ func (ec *executionContext) fieldContext_Deployment_logs(ctx context.Context, fi
 	if fc.Args, err = ec.field_Deployment_logs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Deployment_usage(ctx context.Context, field graphql.CollectedField, obj *workload.Deployment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Deployment_usage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Deployment().Usage(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *usage.Workload) graphql.Marshaler {
+			return ec.marshalNWorkloadUsage2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋusageᚐWorkload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Deployment_usage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Deployment",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WorkloadUsage(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -3354,6 +3456,38 @@ func (ec *executionContext) fieldContext_Job_logs(ctx context.Context, field gra
 	if fc.Args, err = ec.field_Job_logs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Job_usage(ctx context.Context, field graphql.CollectedField, obj *workload.Job) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Job_usage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Job().Usage(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *usage.Workload) graphql.Marshaler {
+			return ec.marshalNWorkloadUsage2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋusageᚐWorkload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Job_usage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Job",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WorkloadUsage(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -4208,6 +4342,38 @@ func (ec *executionContext) fieldContext_StatefulSet_logs(ctx context.Context, f
 	if fc.Args, err = ec.field_StatefulSet_logs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StatefulSet_usage(ctx context.Context, field graphql.CollectedField, obj *workload.StatefulSet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StatefulSet_usage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.StatefulSet().Usage(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *usage.Workload) graphql.Marshaler {
+			return ec.marshalNWorkloadUsage2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋusageᚐWorkload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StatefulSet_usage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StatefulSet",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WorkloadUsage(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -5565,6 +5731,44 @@ func (ec *executionContext) _CronJob(ctx context.Context, sel ast.SelectionSet, 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "usage":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._CronJob_usage(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "createdAt":
 			out.Values[i] = ec._CronJob_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -6129,6 +6333,44 @@ func (ec *executionContext) _DaemonSet(ctx context.Context, sel ast.SelectionSet
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "usage":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._DaemonSet_usage(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "createdAt":
 			out.Values[i] = ec._DaemonSet_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -6660,6 +6902,44 @@ func (ec *executionContext) _Deployment(ctx context.Context, sel ast.SelectionSe
 					}
 				}()
 				res = ec._Deployment_logs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "usage":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Deployment_usage(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -7290,6 +7570,44 @@ func (ec *executionContext) _Job(ctx context.Context, sel ast.SelectionSet, obj 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "usage":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Job_usage(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "createdAt":
 			out.Values[i] = ec._Job_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -7879,6 +8197,44 @@ func (ec *executionContext) _StatefulSet(ctx context.Context, sel ast.SelectionS
 					}
 				}()
 				res = ec._StatefulSet_logs(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "usage":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._StatefulSet_usage(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

@@ -18,6 +18,7 @@ import (
 
 func (r *instanceResolver) Pods(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *pod.Filter, orderBy *pod.Order) (*page.Connection[*pod.Pod], error) {
 	c, err := r.Fleet.Pods.ListInstance(ctx, obj.Name, pod.ListArgs{Args: pageArgs(first, after), Filter: filter, Order: orderBy}, podNeeds(ctx))
+	expectUsage(ctx, c)
 	if filter != nil {
 		warnOfNamespaces(ctx, r.Resolver, c, []string{obj.Name}, namespacesArgument, filter.Namespaces)
 	}
@@ -39,6 +40,7 @@ func (r *podConnectionResolver) Facets(ctx context.Context, obj *page.Connection
 
 func (r *queryResolver) Pods(ctx context.Context, first *int, after *string, filter *pod.Filter, orderBy *pod.Order) (*page.Connection[*pod.Pod], error) {
 	c, err := r.Fleet.Pods.List(ctx, pod.ListArgs{Args: pageArgs(first, after), Filter: filter, Order: orderBy}, podNeeds(ctx))
+	expectUsage(ctx, c)
 	if filter != nil && err == nil {
 		instances, _ := r.Fleet.Pods.Instances(ctx, filter)
 		warnOfNamespaces(ctx, r.Resolver, c, instances, namespacesArgument, filter.Namespaces)

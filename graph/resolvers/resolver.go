@@ -22,6 +22,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/subscription"
+	"github.com/kairship-io/kairship/pkg/fleet/usage"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
@@ -49,6 +50,7 @@ type Fleet struct {
 	Workloads        *workload.Service
 	Pods             *pod.Service
 	PodLogs          *podlog.Service
+	Usage            *usage.Service
 	Images           *image.Service
 	Bindings         *binding.Service
 	Policies         *policy.Service

@@ -271,14 +271,14 @@ func (s selection) needs() workload.Needs {
 		Policy:           s.has("policy"),
 		PolicyDetail:     detailOf(policyDetail).under(s, "policy"),
 		Binding:          s.has("binding"),
-		Status:           s.has("replicas", "health", "healthMessage", "suspended", "placements", "overridePolicies", "logs"),
+		Status:           s.has("replicas", "health", "healthMessage", "suspended", "placements", "overridePolicies", "logs", "usage"),
 		MemberClusters:   placements.has("memberCluster") || placements.under("object").under("pods").has("memberCluster"),
 		Overrides:        s.has("overridePolicies") || placements.has("overrides"),
 		OverridePolicies: s.has("overridePolicies") || placements.under("overrides").has("policy"),
 		OverrideDetail:   min(detailOf(policyDetail).under(s, "overridePolicies"), detailOf(policyDetail).under(placements.under("overrides"), "policy")),
-		Objects:          placements.has("object") || s.has("logs"),
+		Objects:          placements.has("object") || s.has("logs", "usage"),
 		ObjectDetail:     detailOf(objectDetail).under(placements, "object"),
-		Pods:             placements.under("object").has("pods") || s.has("logs"),
+		Pods:             placements.under("object").has("pods") || s.has("logs", "usage"),
 		Events:           s.events(),
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/usage"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/projection"
 )
@@ -68,6 +69,10 @@ func (r *cronJobResolver) Logs(ctx context.Context, obj *workload.CronJob, clust
 	return r.workloadLogs(ctx, obj.Workload, podlog.Args{Clusters: clusters, Container: container, Tail: tail, Since: since, Previous: previous})
 }
 
+func (r *cronJobResolver) Usage(ctx context.Context, obj *workload.CronJob) (*usage.Workload, error) {
+	return r.workloadUsage(ctx, obj.Workload)
+}
+
 func (r *daemonSetResolver) Instance(ctx context.Context, obj *workload.DaemonSet) (*instance.Instance, error) {
 	return r.instanceOf(ctx, obj.Workload.Instance)
 }
@@ -115,6 +120,10 @@ func (r *daemonSetResolver) Logs(ctx context.Context, obj *workload.DaemonSet, c
 	return r.workloadLogs(ctx, obj.Workload, podlog.Args{Clusters: clusters, Container: container, Tail: tail, Since: since, Previous: previous})
 }
 
+func (r *daemonSetResolver) Usage(ctx context.Context, obj *workload.DaemonSet) (*usage.Workload, error) {
+	return r.workloadUsage(ctx, obj.Workload)
+}
+
 func (r *deploymentResolver) Instance(ctx context.Context, obj *workload.Deployment) (*instance.Instance, error) {
 	return r.instanceOf(ctx, obj.Workload.Instance)
 }
@@ -160,6 +169,10 @@ func (r *deploymentResolver) Events(ctx context.Context, obj *workload.Deploymen
 
 func (r *deploymentResolver) Logs(ctx context.Context, obj *workload.Deployment, clusters []string, container *string, tail *int, since *time.Time, previous bool) (*podlog.Logs, error) {
 	return r.workloadLogs(ctx, obj.Workload, podlog.Args{Clusters: clusters, Container: container, Tail: tail, Since: since, Previous: previous})
+}
+
+func (r *deploymentResolver) Usage(ctx context.Context, obj *workload.Deployment) (*usage.Workload, error) {
+	return r.workloadUsage(ctx, obj.Workload)
 }
 
 func (r *instanceResolver) Workload(ctx context.Context, obj *instance.Instance, kind workload.Kind, namespace string, name string) (workload.Any, error) {
@@ -221,6 +234,10 @@ func (r *jobResolver) Logs(ctx context.Context, obj *workload.Job, clusters []st
 	return r.workloadLogs(ctx, obj.Workload, podlog.Args{Clusters: clusters, Container: container, Tail: tail, Since: since, Previous: previous})
 }
 
+func (r *jobResolver) Usage(ctx context.Context, obj *workload.Job) (*usage.Workload, error) {
+	return r.workloadUsage(ctx, obj.Workload)
+}
+
 func (r *queryResolver) Workloads(ctx context.Context, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error) {
 	c, err := r.Fleet.Workloads.List(ctx, listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
 	if filter != nil && err == nil {
@@ -275,6 +292,10 @@ func (r *statefulSetResolver) Events(ctx context.Context, obj *workload.Stateful
 
 func (r *statefulSetResolver) Logs(ctx context.Context, obj *workload.StatefulSet, clusters []string, container *string, tail *int, since *time.Time, previous bool) (*podlog.Logs, error) {
 	return r.workloadLogs(ctx, obj.Workload, podlog.Args{Clusters: clusters, Container: container, Tail: tail, Since: since, Previous: previous})
+}
+
+func (r *statefulSetResolver) Usage(ctx context.Context, obj *workload.StatefulSet) (*usage.Workload, error) {
+	return r.workloadUsage(ctx, obj.Workload)
 }
 
 func (r *workloadConnectionResolver) Facets(ctx context.Context, obj *page.Connection[workload.Any], fields []projection.FacetField, first *int) ([]projection.Facet, error) {

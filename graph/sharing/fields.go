@@ -211,6 +211,9 @@ var Shared = Fields{
 // whole are the fields with a whole object: long, and seldom asked for by many.
 const whole = "manifest yaml"
 
+// used are those of what is measured now.
+const used = "cpu memory measuredAt windowSeconds reason"
+
 // Alone are the other fields that a query can select.
 var Alone = Fields{
 	// The caller's identity.
@@ -226,20 +229,24 @@ var Alone = Fields{
 	"ResourceConnection": connection,
 	"ResourceEdge":       edge,
 	"_Service":           "sdl",
-	"MemberCluster":      whole + " resources",
-	"ClusterNode":        whole,
+	"MemberCluster":      whole + " resources usage",
+	"ClusterNode":        whole + " usage",
 	"ManagedBy":          "workNamespace workName",
 	"MemberObject":       whole,
 	"Namespace":          whole,
 	"OverridePolicyLike": whole,
-	"Pod":                "manifest logs",
+	"Pod":                "manifest logs usage",
 	// An instance's and a member's answer to this caller.
 	"PodLogs":               "lines omitted freshness",
 	"PodLogLine":            "time clusterName podName containerName line truncated",
 	"PodLogOmission":        "clusterName podName containerName message",
+	"ResourceUsage":         used,
+	"MemberClusterUsage":    used + " nodeCount measuredNodeCount",
+	"WorkloadUsage":         used + " podCount measuredPodCount clusters freshness",
+	"WorkloadClusterUsage":  used + " clusterName podCount measuredPodCount",
 	"KarmadaResource":       whole,
 	"Policy":                whole,
 	"PropagationPolicyLike": whole,
 	"ResourceBinding":       whole,
-	"Workload":              whole + " logs",
+	"Workload":              whole + " logs usage",
 }

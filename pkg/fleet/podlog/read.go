@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,15 +14,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/memberproxy"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
-
-// maxRefusal limits the body of a refusal that is read. A Status is smaller by far.
-const maxRefusal = 64 << 10
 
 // errMissing means that a container has no log to read: it has not started, had no run before this
 // one, or its pod no longer exists. It is no failure of the member.
@@ -38,8 +31,8 @@ type request struct {
 	follow   bool
 }
 
-// url is the address of the log below an instance.
-func (r *request) url() *url.URL {
+// open asks the member for a log, as the user of the context. The caller closes it.
+func open(ctx context.Context, client instanceproxy.Client, r *request) (io.ReadCloser, error) {
 	query := url.Values{"container": {r.of.Name}, "timestamps": {"true"}}
 	if r.tail > 0 {
 		query.Set("tailLines", strconv.Itoa(r.tail))
@@ -53,73 +46,26 @@ func (r *request) url() *url.URL {
 	if r.follow {
 		query.Set("follow", "true")
 	}
-	path := []string{
-		"apis", clusterv1alpha1.GroupName, "v1alpha1", "clusters", r.of.Cluster, "proxy",
-		"api", "v1", "namespaces", r.of.Namespace, "pods", r.of.Pod, "log",
+	body, err := memberproxy.Open(ctx, client, &memberproxy.Request{
+		Member: r.of.Cluster, Path: []string{"api", "v1", "namespaces", r.of.Namespace, "pods", r.of.Pod, "log"}, Query: query,
+	})
+	if refused, is := errors.AsType[*memberproxy.RefusalError](err); is {
+		return nil, refusal(r, refused)
 	}
-	for i := range path {
-		path[i] = url.PathEscape(path[i])
-	}
-	u := &url.URL{Scheme: "https", Host: "instance", RawQuery: query.Encode()}
-	return u.JoinPath(path...)
-}
-
-// open asks the member for a log, as the user of the context. The caller closes it.
-func open(ctx context.Context, client instanceproxy.Client, r *request) (io.ReadCloser, error) {
-	sent, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url().String(), http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	sent.Header.Set("Accept", "application/json, */*")
-	response, err := client.Transport().RoundTrip(sent)
-	if err != nil {
-		return nil, unanswered(ctx, client.Instance(), r.of.Cluster, err)
-	}
-	if response.StatusCode == http.StatusOK {
-		return response.Body, nil
-	}
-	defer response.Body.Close()
-	var status metav1.Status
-	// What is no Status is judged by the code alone.
-	if raw, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal)); err == nil && json.Unmarshal(raw, &status) != nil {
-		status = metav1.Status{}
-	}
-	return nil, refusal(client.Instance(), r, response.StatusCode, &status)
-}
-
-// unanswered is the error of a log that could not be asked for, or broke off.
-func unanswered(ctx context.Context, instance, cluster string, err error) error {
-	if _, ours := errors.AsType[*apierror.Error](err); ours {
-		return apierror.In(err, instance)
-	}
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return ctx.Err()
-	}
-	return apierror.In(apierror.Wrap(err, apierror.CodeInstanceUnavailable, "member cluster %q does not answer through instance %q", cluster, instance), instance)
+	return body, err
 }
 
 // refusal is the error of an answer that is no log.
-func refusal(instance string, r *request, code int, status *metav1.Status) error {
-	member := r.of.Cluster
-	byInstance := status.Details != nil && status.Details.Group == clusterv1alpha1.GroupName
-	var err error
+func refusal(r *request, refused *memberproxy.RefusalError) error {
 	switch {
-	case code == http.StatusNotFound && byInstance:
-		err = apierror.New(apierror.CodeInstanceUnavailable, "member cluster %q is no longer joined to instance %q", member, instance)
-	case code == http.StatusNotFound:
+	case refused.Code == http.StatusNotFound && !refused.ByInstance:
 		return fmt.Errorf("%w: the pod no longer exists", errMissing)
-	case code == http.StatusBadRequest && r.previous:
+	case refused.Code == http.StatusBadRequest && r.previous:
 		return fmt.Errorf("%w: the container had no run before this one", errMissing)
-	case code == http.StatusBadRequest:
+	case refused.Code == http.StatusBadRequest:
 		return fmt.Errorf("%w: the container has not started, or the node cannot read its log", errMissing)
-	case (code == http.StatusForbidden || code == http.StatusUnauthorized) && byInstance:
-		err = apierror.New(apierror.CodeForbidden, "the roles that you have inside instance %q do not let you reach its member cluster %q (clusters/proxy)", instance, member)
-	case code == http.StatusForbidden, code == http.StatusUnauthorized:
-		err = apierror.New(apierror.CodeForbidden, "the roles that you have inside member cluster %q do not let you read logs there (pods/log)", member)
-	default:
-		err = apierror.New(apierror.CodeInstanceUnavailable, "member cluster %q does not answer through instance %q", member, instance)
 	}
-	return apierror.In(err, instance)
+	return refused.Explain("read logs there (pods/log)")
 }
 
 // scanner reads the lines of a log one by one, each of limited length.

@@ -16,9 +16,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/memberproxy"
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
-	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
@@ -34,9 +34,7 @@ const (
 // Workloads finds the pods of workloads; *workload.Service does.
 type Workloads interface {
 	Get(ctx context.Context, instance string, kind workload.Kind, namespace, name string, needs workload.Needs) (workload.Any, error)
-	Placements(ctx context.Context, w *workload.Workload) ([]workload.Placement, error)
-	Object(ctx context.Context, p *workload.Placement, detail index.Detail) (*workload.MemberObject, error)
-	Pods(ctx context.Context, m *workload.MemberObject, first int) ([]pod.Pod, error)
+	PodsByCluster(ctx context.Context, w *workload.Workload, clusters []string, first int) ([]workload.ClusterPods, freshness.Freshness, error)
 }
 
 // Pods lists the pods of an instance; *pod.Service does.
@@ -121,46 +119,19 @@ func rank(c pod.Container) int {
 
 // targetsOf finds the containers of the pods of a workload in some member clusters; in all for nil.
 func (s *Service) targetsOf(ctx context.Context, w *workload.Workload, clusters []string) (*targets, error) {
-	placements, err := s.Workloads.Placements(ctx, w)
+	all, fresh, err := s.Workloads.PodsByCluster(ctx, w, clusters, mostPods)
 	if err != nil {
 		return nil, err
 	}
-	found := &targets{freshness: w.Fresh}
-	for i := range placements {
-		p := &placements[i]
-		if clusters != nil && !slices.Contains(clusters, p.Cluster) {
-			continue
-		}
-		o, err := s.Workloads.Object(ctx, p, index.Metadata)
-		if err != nil {
-			return nil, err
-		}
-		if o == nil {
-			continue
-		}
-		found.freshness = worse(found.freshness, o.Fresh)
-		pods, err := s.Workloads.Pods(ctx, o, mostPods)
-		if err != nil {
-			return nil, err
-		}
-		for j := range pods {
-			if err := found.add(&pods[j]); err != nil {
+	found := &targets{freshness: fresh}
+	for i := range all {
+		for j := range all[i].Pods {
+			if err := found.add(&all[i].Pods[j]); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return found, nil
-}
-
-// worse is the freshness of what is known from two sources.
-func worse(a, b freshness.Freshness) freshness.Freshness {
-	switch {
-	case a.Stale, !b.Stale && a.ObservedAt == nil:
-		return a
-	case b.Stale, b.ObservedAt == nil, b.ObservedAt.Before(*a.ObservedAt):
-		return b
-	}
-	return a
 }
 
 // narrow removes the containers that are not wanted.
@@ -251,7 +222,7 @@ func readTail(ctx context.Context, client instanceproxy.Client, r *request, limi
 		case errors.Is(err, io.EOF):
 			return t
 		case err != nil:
-			t.err = unanswered(ctx, client.Instance(), r.of.Cluster, err)
+			t.err = memberproxy.Unanswered(ctx, client.Instance(), r.of.Cluster, err)
 			return t
 		case r.since != nil && line.Time != nil && line.Time.Before(*r.since):
 			continue // The kubelet knows seconds.

@@ -55,6 +55,7 @@ const (
 	karmadaModule      = "github.com/karmada-io/karmada"
 	clusterpediaModule = "github.com/clusterpedia-io/clusterpedia"
 	kwokModule         = "sigs.k8s.io/kwok"
+	metricsModule      = "sigs.k8s.io/metrics-server"
 )
 
 // The version packages. component-base's is what an apiserver says at /version, client-go's is what
@@ -105,6 +106,10 @@ func modules() []Module {
 			Name:      "kwok",
 			Binaries:  []Binary{{Name: "kwok", Package: kwokModule + "/cmd/kwok"}}, // its version is a constant
 			Manifests: []Manifest{{Module: kwokModule, Folder: "kustomize/stage", As: "kwok/stage"}},
+		},
+		{
+			Name:     "metricsserver",
+			Binaries: []Binary{{Name: "metrics-server", Package: metricsModule + "/cmd/metrics-server", versions: []versionVar{{clientVersion, metricsModule}}}},
 		},
 	}
 }

@@ -62,6 +62,11 @@ func (f *Fleet) prepareCluster(c topology.Cluster) error {
 	if err := authority.Ensure(c.Name, names); err != nil {
 		return err
 	}
+	if c.Metrics {
+		if err := prepareMetricsServer(authority); err != nil {
+			return err
+		}
+	}
 	server := f.ports.URL(c.Name + "/api")
 	for name, identity := range identities() {
 		if err := authority.EnsureClient(name, identity); err != nil {

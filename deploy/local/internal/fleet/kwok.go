@@ -30,6 +30,11 @@ var kubelet string
 //go:embed kwok/container.log
 var containerLog []byte
 
+// usage is what the simulated containers use, and where their nodes tell.
+//
+//go:embed kwok/usage.yaml
+var usage string
+
 func (f *Fleet) prepareKwok() error {
 	logFile := f.paths.Config("kwok-container.log")
 	if err := writeFile(logFile, containerLog, 0o644); err != nil {
@@ -43,7 +48,7 @@ func (f *Fleet) prepareKwok() error {
 		}
 		fmt.Fprintf(&config, "---\n%s\n", text)
 	}
-	fmt.Fprintf(&config, "---\n%s\n", podReadyAgain)
+	fmt.Fprintf(&config, "---\n%s\n---\n%s\n", podReadyAgain, usage)
 	fmt.Fprintf(&config, "---\n"+kubelet, logFile)
 	return writeFile(f.paths.Config("kwok.yaml"), []byte(config.String()), 0o644)
 }

@@ -21,7 +21,7 @@ func (f *Fleet) processes() []process {
 		all = append(all, f.karmada(c.Name)...)
 	}
 	for _, c := range topology.WithRole(topology.Member) {
-		all = append(all, f.member(c.Name)...)
+		all = append(all, f.member(c)...)
 	}
 	all = append(all, f.index()...)
 	if !f.settings.WithoutKairship {
@@ -165,12 +165,13 @@ func (f *Fleet) kubeControllerManager(cluster string, controllers []string) proc
 	}
 }
 
-// member lists what runs beside a member's apiserver: controllers, the scheduler, and kwok, which
-// plays the kubelets of its nodes.
-func (f *Fleet) member(name string) []process {
+// member lists what runs beside a member's apiserver: controllers, the scheduler, kwok, which
+// plays the kubelets of its nodes, and in some a metrics-server.
+func (f *Fleet) member(c topology.Cluster) []process {
+	name := c.Name
 	kubeconfig := f.paths.ComponentKubeconfig(name, componentIdentity)
 	pki := f.pki(name)
-	return []process{
+	all := []process{
 		f.kubeControllerManager(name, memberControllers),
 		{
 			name:   name + "-scheduler",
@@ -215,4 +216,8 @@ func (f *Fleet) member(name string) []process {
 			},
 		},
 	}
+	if c.Metrics {
+		all = append(all, f.metricsServer(c))
+	}
+	return all
 }

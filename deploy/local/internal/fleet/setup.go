@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,7 +27,7 @@ func (f *Fleet) setupTasks() []task {
 		{name: "global/setup", needs: []string{"global-apiserver"}, run: f.setUpGlobal},
 		{name: "global/index", needs: []string{"global/setup", "clusterpedia-apiserver"}, run: f.awaitIndex},
 	}
-	var credentials, joins, samples []string
+	var credentials, joins, samples, metrics []string
 	for _, c := range topology.WithRole(topology.Instance) {
 		tasks = append(tasks, f.instanceTasks(c.Name)...)
 		credentials = append(credentials, c.Name+"/credentials")
@@ -35,6 +36,10 @@ func (f *Fleet) setupTasks() []task {
 	for _, c := range topology.WithRole(topology.Member) {
 		tasks = append(tasks, f.memberTasks(c)...)
 		credentials = append(credentials, c.Name+"/credentials")
+		if c.Metrics {
+			tasks = append(tasks, f.metricsTask(c))
+			metrics = append(metrics, c.Name+"/metrics")
+		}
 		if !f.settings.WithoutKairship {
 			tasks = append(tasks, f.joinTask(c))
 			joins = append(joins, c.Name+"/join")
@@ -60,7 +65,7 @@ func (f *Fleet) setupTasks() []task {
 	}
 	tasks = append(tasks, task{name: "global/registration", needs: append([]string{"global/setup"}, credentials...), run: f.register})
 	// The last task: what has been set up is seen to work, all the way into the index.
-	return append(tasks, task{name: "ready", needs: append(append(samples, joins...), "index/clusters"), run: f.awaitCollected})
+	return append(tasks, task{name: "ready", needs: slices.Concat(samples, joins, metrics, []string{"index/clusters"}), run: f.awaitCollected})
 }
 
 // inputHash identifies what a step applies.

@@ -67,7 +67,7 @@ func (f *Fleet) setUpNodes(ctx context.Context, c topology.Cluster) error {
 // node is a simulated node. It has room for more pods than real ones: with kwok's usual 110 a large
 // Deployment would stay unready for want of nodes.
 func node(c topology.Cluster, name string) *unstructured.Unstructured {
-	return kube.MustParse(`
+	n := kube.MustParse(`
 apiVersion: v1
 kind: Node
 metadata:
@@ -84,6 +84,12 @@ status:
   allocatable: {cpu: "32", memory: 256Gi, pods: "2000"}
   capacity: {cpu: "32", memory: 256Gi, pods: "2000"}
 `, name, c.Region, c.Zone)[0]
+	if c.Metrics {
+		annotations := n.GetAnnotations()
+		annotations[metricsPath] = "/metrics/nodes/" + name + "/metrics/resource"
+		n.SetAnnotations(annotations)
+	}
+	return n
 }
 
 // nodeReady says what keeps pods from running on a node.

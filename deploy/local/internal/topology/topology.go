@@ -22,6 +22,8 @@ type Cluster struct {
 	Instance string
 	// Region, Zone and Provider describe a member in the inventory and on its nodes.
 	Region, Zone, Provider string
+	// Metrics reports whether a member has a metrics-server.
+	Metrics bool
 }
 
 // Clusters lists all clusters of the fleet.
@@ -30,8 +32,8 @@ func Clusters() []Cluster {
 		{Name: "global", Role: Global},
 		{Name: "alpha", Role: Instance},
 		{Name: "beta", Role: Instance},
-		{Name: "m1", Role: Member, Instance: "alpha", Provider: "kwok", Region: "north", Zone: "north-1"},
-		{Name: "m2", Role: Member, Instance: "alpha", Provider: "kwok", Region: "south", Zone: "south-1"},
+		{Name: "m1", Role: Member, Instance: "alpha", Provider: "kwok", Region: "north", Zone: "north-1", Metrics: true},
+		{Name: "m2", Role: Member, Instance: "alpha", Provider: "kwok", Region: "south", Zone: "south-1", Metrics: true},
 		{Name: "m3", Role: Member, Instance: "beta", Provider: "kwok", Region: "north", Zone: "north-2"},
 	}
 }
@@ -113,6 +115,8 @@ var ports = map[string]int{
 	"m3/kcm":       76,
 	"m3/scheduler": 77,
 	"m3/kwok":      78,
+	"m1/metrics":   74,
+	"m2/metrics":   75,
 
 	"clusterpedia/api":     91,
 	"clusterpedia/metrics": 92,
