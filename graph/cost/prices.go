@@ -110,6 +110,9 @@ func Prices() map[string]Price {
 		"WorkloadUsage.clusters": {Items: usualClusters},
 		"Workload.manifest":      {Value: document},
 		"Workload.yaml":          {Value: document},
+		// What the index does not collect is read from its instance.
+		"CustomWorkload.manifest": {Requests: 1, Value: document},
+		"CustomWorkload.yaml":     {Requests: 1, Value: document},
 
 		"Placement.memberCluster": {Requests: 1},
 		"Placement.overrides":     {Requests: 2, Items: usualOverrides},

@@ -114,6 +114,13 @@ func (ec *executionContext) __Entity(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._DaemonSet(ctx, sel, obj)
+	case workload.CustomWorkload:
+		return ec._CustomWorkload(ctx, sel, &obj)
+	case *workload.CustomWorkload:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._CustomWorkload(ctx, sel, obj)
 	case workload.CronJob:
 		return ec._CronJob(ctx, sel, &obj)
 	case *workload.CronJob:

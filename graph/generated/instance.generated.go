@@ -65,7 +65,7 @@ type InstanceResolver interface {
 	ClusterOverridePolicies(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *policy.Filter, orderBy *object.Order) (*page.Connection[*policy.ClusterOverridePolicy], error)
 	Resource(ctx context.Context, obj *instance.Instance, group string, version string, resource string, namespace *string, name string) (*resource.Resource, error)
 	Resources(ctx context.Context, obj *instance.Instance, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error)
-	Workload(ctx context.Context, obj *instance.Instance, kind workload.Kind, namespace string, name string) (workload.Any, error)
+	Workload(ctx context.Context, obj *instance.Instance, kind workload.Kind, namespace string, name string, customKind *string) (workload.Any, error)
 	Workloads(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error)
 }
 
@@ -920,6 +920,14 @@ func (ec *executionContext) field_Instance_workload_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["name"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "customKind",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["customKind"] = arg3
 	return args, nil
 }
 
@@ -2706,7 +2714,7 @@ func (ec *executionContext) _Instance_workload(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Instance().Workload(ctx, obj, fc.Args["kind"].(workload.Kind), fc.Args["namespace"].(string), fc.Args["name"].(string))
+			return ec.Resolvers.Instance().Workload(ctx, obj, fc.Args["kind"].(workload.Kind), fc.Args["namespace"].(string), fc.Args["name"].(string), fc.Args["customKind"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v workload.Any) graphql.Marshaler {

@@ -58,6 +58,7 @@ type ResolverRoot interface {
 	ContainerResourceMetricSource() ContainerResourceMetricSourceResolver
 	CronFederatedHPA() CronFederatedHPAResolver
 	CronJob() CronJobResolver
+	CustomWorkload() CustomWorkloadResolver
 	DaemonSet() DaemonSetResolver
 	Deployment() DeploymentResolver
 	FederatedHPA() FederatedHPAResolver
@@ -527,6 +528,38 @@ type ComplexityRoot struct {
 		Yaml             func(childComplexity int) int
 	}
 
+	CustomWorkload struct {
+		APIVersion       func(childComplexity int) int
+		Annotations      func(childComplexity int) int
+		Binding          func(childComplexity int) int
+		CreatedAt        func(childComplexity int) int
+		CustomKind       func(childComplexity int) int
+		Deleting         func(childComplexity int) int
+		Events           func(childComplexity int, first *int, after *string) int
+		Freshness        func(childComplexity int) int
+		Health           func(childComplexity int) int
+		HealthMessage    func(childComplexity int) int
+		ID               func(childComplexity int) int
+		Images           func(childComplexity int) int
+		Instance         func(childComplexity int) int
+		Kind             func(childComplexity int) int
+		Labels           func(childComplexity int) int
+		Logs             func(childComplexity int, clusters []string, container *string, tail *int, since *time.Time, previous bool) int
+		Manifest         func(childComplexity int) int
+		Name             func(childComplexity int) int
+		Namespace        func(childComplexity int) int
+		ObjectKind       func(childComplexity int) int
+		OverridePolicies func(childComplexity int) int
+		Placements       func(childComplexity int) int
+		Policy           func(childComplexity int) int
+		Replicas         func(childComplexity int) int
+		ResourceVersion  func(childComplexity int) int
+		Suspended        func(childComplexity int) int
+		Template         func(childComplexity int) int
+		ViewerCan        func(childComplexity int) int
+		Yaml             func(childComplexity int) int
+	}
+
 	DaemonSet struct {
 		Annotations      func(childComplexity int) int
 		Binding          func(childComplexity int) int
@@ -898,7 +931,7 @@ type ComplexityRoot struct {
 		State                      func(childComplexity int) int
 		Summary                    func(childComplexity int) int
 		ViewerCan                  func(childComplexity int) int
-		Workload                   func(childComplexity int, kind workload.Kind, namespace string, name string) int
+		Workload                   func(childComplexity int, kind workload.Kind, namespace string, name string, customKind *string) int
 		WorkloadRebalancer         func(childComplexity int, name string) int
 		WorkloadRebalancers        func(childComplexity int, first *int, after *string, filter *karmadaresource.Filter, orderBy *object.Order) int
 		Workloads                  func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
@@ -4003,6 +4036,191 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CronJob.Yaml(childComplexity), true
 
+	case "CustomWorkload.apiVersion":
+		if e.ComplexityRoot.CustomWorkload.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.APIVersion(childComplexity), true
+	case "CustomWorkload.annotations":
+		if e.ComplexityRoot.CustomWorkload.Annotations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Annotations(childComplexity), true
+	case "CustomWorkload.binding":
+		if e.ComplexityRoot.CustomWorkload.Binding == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Binding(childComplexity), true
+	case "CustomWorkload.createdAt":
+		if e.ComplexityRoot.CustomWorkload.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.CreatedAt(childComplexity), true
+	case "CustomWorkload.customKind":
+		if e.ComplexityRoot.CustomWorkload.CustomKind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.CustomKind(childComplexity), true
+	case "CustomWorkload.deleting":
+		if e.ComplexityRoot.CustomWorkload.Deleting == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Deleting(childComplexity), true
+	case "CustomWorkload.events":
+		if e.ComplexityRoot.CustomWorkload.Events == nil {
+			break
+		}
+
+		args, err := ec.field_CustomWorkload_events_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Events(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "CustomWorkload.freshness":
+		if e.ComplexityRoot.CustomWorkload.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Freshness(childComplexity), true
+	case "CustomWorkload.health":
+		if e.ComplexityRoot.CustomWorkload.Health == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Health(childComplexity), true
+	case "CustomWorkload.healthMessage":
+		if e.ComplexityRoot.CustomWorkload.HealthMessage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.HealthMessage(childComplexity), true
+	case "CustomWorkload.id":
+		if e.ComplexityRoot.CustomWorkload.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.ID(childComplexity), true
+	case "CustomWorkload.images":
+		if e.ComplexityRoot.CustomWorkload.Images == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Images(childComplexity), true
+	case "CustomWorkload.instance":
+		if e.ComplexityRoot.CustomWorkload.Instance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Instance(childComplexity), true
+	case "CustomWorkload.kind":
+		if e.ComplexityRoot.CustomWorkload.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Kind(childComplexity), true
+	case "CustomWorkload.labels":
+		if e.ComplexityRoot.CustomWorkload.Labels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Labels(childComplexity), true
+	case "CustomWorkload.logs":
+		if e.ComplexityRoot.CustomWorkload.Logs == nil {
+			break
+		}
+
+		args, err := ec.field_CustomWorkload_logs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Logs(childComplexity, args["clusters"].([]string), args["container"].(*string), args["tail"].(*int), args["since"].(*time.Time), args["previous"].(bool)), true
+	case "CustomWorkload.manifest":
+		if e.ComplexityRoot.CustomWorkload.Manifest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Manifest(childComplexity), true
+	case "CustomWorkload.name":
+		if e.ComplexityRoot.CustomWorkload.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Name(childComplexity), true
+	case "CustomWorkload.namespace":
+		if e.ComplexityRoot.CustomWorkload.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Namespace(childComplexity), true
+	case "CustomWorkload.kubernetesKind":
+		if e.ComplexityRoot.CustomWorkload.ObjectKind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.ObjectKind(childComplexity), true
+	case "CustomWorkload.overridePolicies":
+		if e.ComplexityRoot.CustomWorkload.OverridePolicies == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.OverridePolicies(childComplexity), true
+	case "CustomWorkload.placements":
+		if e.ComplexityRoot.CustomWorkload.Placements == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Placements(childComplexity), true
+	case "CustomWorkload.policy":
+		if e.ComplexityRoot.CustomWorkload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Policy(childComplexity), true
+	case "CustomWorkload.replicas":
+		if e.ComplexityRoot.CustomWorkload.Replicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Replicas(childComplexity), true
+	case "CustomWorkload.resourceVersion":
+		if e.ComplexityRoot.CustomWorkload.ResourceVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.ResourceVersion(childComplexity), true
+	case "CustomWorkload.suspended":
+		if e.ComplexityRoot.CustomWorkload.Suspended == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Suspended(childComplexity), true
+	case "CustomWorkload.template":
+		if e.ComplexityRoot.CustomWorkload.Template == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Template(childComplexity), true
+	case "CustomWorkload.viewerCan":
+		if e.ComplexityRoot.CustomWorkload.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.ViewerCan(childComplexity), true
+	case "CustomWorkload.yaml":
+		if e.ComplexityRoot.CustomWorkload.Yaml == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Yaml(childComplexity), true
+
 	case "DaemonSet.annotations":
 		if e.ComplexityRoot.DaemonSet.Annotations == nil {
 			break
@@ -5720,7 +5938,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Instance.Workload(childComplexity, args["kind"].(workload.Kind), args["namespace"].(string), args["name"].(string)), true
+		return e.ComplexityRoot.Instance.Workload(childComplexity, args["kind"].(workload.Kind), args["namespace"].(string), args["name"].(string), args["customKind"].(*string)), true
 	case "Instance.workloadRebalancer":
 		if e.ComplexityRoot.Instance.WorkloadRebalancer == nil {
 			break
@@ -11823,6 +12041,11 @@ extend type CronJob {
   viewerCan: ViewerCan!
 }
 
+extend type CustomWorkload {
+  "What the caller may do with the workload."
+  viewerCan: ViewerCan!
+}
+
 extend interface PropagationPolicyLike {
   "What the caller may do with the policy."
   viewerCan: ViewerCan!
@@ -12679,6 +12902,7 @@ union _Entity =
   | DaemonSet
   | Job
   | CronJob
+  | CustomWorkload
   | PropagationPolicy
   | ClusterPropagationPolicy
   | OverridePolicy
@@ -12769,6 +12993,13 @@ extend type CronJob
   @key(fields: "id")
   @key(fields: "instance { name } kind namespace name")
   @key(fields: "instance { name } namespace name")
+
+# The second key is that of the interface. It does not say which custom kind is meant, so that an
+# entity that is named by it is an error; the others do.
+extend type CustomWorkload
+  @key(fields: "id")
+  @key(fields: "instance { name } kind namespace name")
+  @key(fields: "instance { name } customKind namespace name")
 
 extend interface Policy @key(fields: "id")
 
@@ -15909,7 +16140,7 @@ extend type Subscription {
     namespace: String!
     "The name of the pod; otherwise ` + "`" + `kind` + "`" + ` and ` + "`" + `name` + "`" + ` are those of a workload."
     pod: String
-    "The kind of the workload."
+    "The kind of the workload. The pods of a CUSTOM one are not known."
     kind: WorkloadKind
     "The name of the workload."
     name: String
@@ -18569,6 +18800,8 @@ extend type Instance {
     namespace: String!
     "Its name."
     name: String!
+    "With the kind CUSTOM, which one: the kind and its group, for example ` + "`" + `Rollout.argoproj.io` + "`" + `."
+    customKind: String
   ): Workload
 
   "Workloads of the instance: the templates that people wrote, before they are propagated."
@@ -18596,6 +18829,8 @@ enum WorkloadKind {
   JOB
   "` + "`" + `batch` + "`" + ` CronJob."
   CRON_JOB
+  "Any kind of CustomWorkload. ` + "`" + `customKind` + "`" + ` says which one, where one is asked for."
+  CUSTOM
 }
 
 "How a workload is doing, over all clusters it was sent to."
@@ -18612,7 +18847,10 @@ enum WorkloadHealth {
   UNPROPAGATED
   "It runs where it was sent, and no policy claims it any more: changes do not reach the clusters until one does."
   UNMANAGED
-  "None of its clusters can be observed. (Where some can, it is DEGRADED.)"
+  """
+  None of its clusters can be observed. (Where some can, it is DEGRADED.) Or it is a custom workload, and
+  Karmada's resource interpreter has no health of it in a cluster.
+  """
   UNKNOWN
 }
 
@@ -18630,6 +18868,11 @@ input WorkloadFilter {
   instances: [String!]
   "Only of these kinds."
   kinds: [WorkloadKind!]
+  """
+  Only of these custom kinds, each with its group, for example ` + "`" + `Rollout.argoproj.io` + "`" + `. With ` + "`" + `kinds` + "`" + `, a
+  workload is of one of both, and CUSTOM stands for these.
+  """
+  customKinds: [String!]
   "Only in these namespaces."
   namespaces: [String!]
   "Exact names."
@@ -18686,7 +18929,7 @@ enum WorkloadFacetField {
   HEALTH
   "By instance."
   INSTANCE
-  "By kind."
+  "By kind: a value of WorkloadKind, or for custom workloads the kind and its group, as ` + "`" + `customKinds` + "`" + ` takes it."
   KIND
   "By namespace, whatever the instance."
   NAMESPACE
@@ -18760,8 +19003,8 @@ type ReplicaCounts {
 "What the template of a workload says itself, as it is stored in the instance."
 type WorkloadTemplate {
   """
-  ` + "`" + `spec.replicas` + "`" + ` of a Deployment or StatefulSet: for all clusters together where the
-  policy divides them, otherwise for each cluster. Null for the other kinds.
+  ` + "`" + `spec.replicas` + "`" + ` of a Deployment or StatefulSet, or of a custom workload that has it: for all clusters
+  together where the policy divides them, otherwise for each cluster. Null for the other kinds.
   """
   replicas: Int
   "` + "`" + `spec.parallelism` + "`" + ` of a Job, or of the Jobs of a CronJob. Null for the other kinds."
@@ -19262,6 +19505,97 @@ type CronJob implements Node & Workload {
   freshness: Freshness!
   "When it runs, in cron syntax."
   schedule: String!
+}
+
+"""
+A namespaced custom resource of an instance that has a ResourceBinding: because a policy claimed it, or
+because another object needs it. Kinds of Kubernetes' own groups (those without a dot and those below
+` + "`" + `k8s.io` + "`" + `) and of Karmada are none, and neither is what has no namespace. Nothing is known of the spec of such
+a kind, so its replicas and its health are those that Karmada's resource interpreter gives it in each cluster:
+` + "`" + `Healthy` + "`" + ` is HEALTHY, ` + "`" + `Unhealthy` + "`" + ` DEGRADED, and a kind of which the interpreter has no health is UNKNOWN.
+
+It has a binding, so that it is found whether or not the index collects its kind. Labels, annotations, images
+and the template are those of the resource where the index collects it, in the version of the binding; otherwise
+they are what Karmada copies to the binding, ` + "`" + `createdAt` + "`" + ` is when the binding was made, and ` + "`" + `manifest` + "`" + ` and
+` + "`" + `yaml` + "`" + ` are read from the instance, as the caller. ` + "`" + `workloadChanged` + "`" + ` does not follow it.
+"""
+type CustomWorkload implements Node & Workload {
+  "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
+  id: ID!
+  "The instance it belongs to."
+  instance: Instance!
+  "CUSTOM."
+  kind: WorkloadKind!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Labels of the template."
+  labels: [Label!]!
+  "Annotations of the template."
+  annotations: [Annotation!]!
+  "Images of its containers as the template names them, init containers last, each once."
+  images: [String!]!
+  "The replicas and containers of the template itself, before policies and overrides change them."
+  template: WorkloadTemplate!
+  "Replicas, summed over all clusters it was sent to."
+  replicas: ReplicaCounts!
+  "How it is doing over all clusters."
+  health: WorkloadHealth!
+  "Why its health is what it is, for a person; null when there is nothing to add."
+  healthMessage: String
+  "It is being deleted."
+  deleting: Boolean!
+  "Its propagation is suspended for at least one cluster."
+  suspended: Boolean!
+  "The PropagationPolicy or ClusterPropagationPolicy that claimed it; null when none did."
+  policy: PropagationPolicyLike
+  "The override policies that were applied to it in at least one cluster."
+  overridePolicies: [OverridePolicyLike!]!
+  "Karmada's record of where it goes; null when no policy claimed it."
+  binding: ResourceBinding
+  "Where it runs: one per member cluster it is scheduled to, by name of the cluster."
+  placements: [Placement!]!
+  "Events about the template in the instance, newest first."
+  events(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+  ): EventConnection!
+  """
+  The last lines that the containers of its pods have written, of all member clusters together, read
+  now through the instance and as the caller: the instance and each member decide whether the caller
+  may. Pods are those that the index has, of members that are in the inventory.
+  """
+  logs(
+    "Only in these member clusters, by name."
+    clusters: [String!]
+    "Only of containers of this name; of all unless told, init containers included."
+    container: String
+    "How many lines of each container, the last ones: 1 to 1000, 100 unless told."
+    tail: Int
+    "Only lines that were written at this time or later."
+    since: Time
+    "Of the run of each container before its last restart."
+    previous: Boolean! = false
+  ): PodLogs!
+  "When the template was created."
+  createdAt: Time!
+  "Version of the template, for optimistic concurrency."
+  resourceVersion: String!
+  "The whole template as JSON; of what can't be read now, its names beside an error."
+  manifest: JSON! @tag(name: "raw")
+  "The whole template as YAML; of what can't be read now, its names beside an error."
+  yaml: String! @tag(name: "raw")
+  "How old the answer may be."
+  freshness: Freshness!
+  "Its group and version, for example ` + "`" + `argoproj.io/v1alpha1` + "`" + `."
+  apiVersion: String!
+  "Its kind in Kubernetes, for example ` + "`" + `Rollout` + "`" + `."
+  kubernetesKind: String!
+  "Its kind and the group of that, as filters and arguments take it, for example ` + "`" + `Rollout.argoproj.io` + "`" + `."
+  customKind: String!
 }
 `, BuiltIn: false},
 	{Name: "../schema/workloadmutation.graphqls", Input: `extend type Mutation {

@@ -1807,6 +1807,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._DaemonSet(ctx, sel, obj)
+	case workload.CustomWorkload:
+		return ec._CustomWorkload(ctx, sel, &obj)
+	case *workload.CustomWorkload:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._CustomWorkload(ctx, sel, obj)
 	case workload.CronJob:
 		return ec._CronJob(ctx, sel, &obj)
 	case *workload.CronJob:
@@ -2702,6 +2709,28 @@ func (ec *executionContext) marshalNJSON2interface(ctx context.Context, sel ast.
 	}
 	_ = sel
 	res := graphql.MarshalAny(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNJSON2map(ctx context.Context, v any) (map[string]any, error) {
+	res, err := scalar.UnmarshalManifest(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNJSON2map(ctx context.Context, sel ast.SelectionSet, v map[string]any) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	_ = sel
+	res := scalar.MarshalManifest(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

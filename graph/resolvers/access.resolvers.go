@@ -27,6 +27,10 @@ func (r *cronJobResolver) ViewerCan(ctx context.Context, obj *workload.CronJob) 
 	return r.viewerCanIn(ctx, obj.Workload.Instance, obj.Namespace())
 }
 
+func (r *customWorkloadResolver) ViewerCan(ctx context.Context, obj *workload.CustomWorkload) (*authz.ViewerCan, error) {
+	return r.viewerCanIn(ctx, obj.Workload.Instance, obj.Namespace())
+}
+
 func (r *daemonSetResolver) ViewerCan(ctx context.Context, obj *workload.DaemonSet) (*authz.ViewerCan, error) {
 	return r.viewerCanIn(ctx, obj.Workload.Instance, obj.Namespace())
 }

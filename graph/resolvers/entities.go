@@ -81,7 +81,7 @@ var entityTypes = map[string][]string{
 	instance.TypeName:          {"Instance"},
 	membercluster.TypeName:     {"MemberCluster"},
 	namespace.TypeName:         {"Namespace"},
-	workload.TypeName:          {"Workload", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"},
+	workload.TypeName:          {"Workload", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "CustomWorkload"},
 	"PropagationPolicy":        {"Policy", "PropagationPolicyLike", "PropagationPolicy"},
 	"ClusterPropagationPolicy": {"Policy", "PropagationPolicyLike", "ClusterPropagationPolicy"},
 }

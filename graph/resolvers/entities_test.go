@@ -71,6 +71,9 @@ func TestEntitiesAreReadTogether(t *testing.T) {
 				if typ == "Workload" {
 					representation["kind"] = workload.Kinds()[i]
 				}
+				if typ == "CustomWorkload" {
+					representation["customKind"] = "Rollout.argoproj.io"
+				}
 				all = append(all, representation)
 			}
 			a := &ahead{reader: &reader{}}

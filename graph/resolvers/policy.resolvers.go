@@ -32,6 +32,7 @@ func (r *clusterPropagationPolicyResolver) Instance(ctx context.Context, obj *po
 
 func (r *clusterPropagationPolicyResolver) Workloads(ctx context.Context, obj *policy.ClusterPropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error) {
 	c, err := r.Fleet.Workloads.ListClaimed(ctx, obj.Common(), listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	warnOfCustom(ctx, c)
 	return orEmpty(ctx, c, err)
 }
 
@@ -97,6 +98,7 @@ func (r *propagationPolicyResolver) Instance(ctx context.Context, obj *policy.Pr
 
 func (r *propagationPolicyResolver) Workloads(ctx context.Context, obj *policy.PropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error) {
 	c, err := r.Fleet.Workloads.ListClaimed(ctx, obj.Common(), listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	warnOfCustom(ctx, c)
 	return orEmpty(ctx, c, err)
 }
 

@@ -46,9 +46,14 @@ func (r *Resolver) prefetchWorkloads(ctx context.Context, names []string, on sel
 			continue
 		}
 		var w workload.Wanted
+		var custom *string
 		raw := f.ArgumentMap(on.op.Variables)
-		if !readArg(raw, "kind", &w.Kind) || !readArg(raw, "namespace", &w.Namespace) || !readArg(raw, "name", &w.Name) {
+		if !readArg(raw, "kind", &w.Kind) || !readArg(raw, "namespace", &w.Namespace) || !readArg(raw, "name", &w.Name) || !readArg(raw, "customKind", &custom) {
 			continue
+		}
+		var err error
+		if w.Kind, err = workload.OneKind(w.Kind, custom); err != nil {
+			continue // The field says what is wrong.
 		}
 		w.Needs = selection{op: on.op, fields: below(on.op, f)}.needs()
 		wanted = append(wanted, w)

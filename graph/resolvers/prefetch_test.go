@@ -151,7 +151,7 @@ func (allCollected) Collected(context.Context, string, schema.GroupVersionResour
 
 // sensible makes arguments of literals that are not refused.
 var sensible = strings.NewReplacer(
-	`labelSelector: "té\"xt"`, `labelSelector: "app=web"`, `"té\"xt"`, `"text"`,
+	`customKinds: ["té\"xt", "té\"xt"]`, `customKinds: ["Rollout.argoproj.io", "Job.batch.volcano.sh"]`, `labelSelector: "té\"xt"`, `labelSelector: "app=web"`, `"té\"xt"`, `"text"`,
 	`instances: ["té\"xt", "té\"xt"], `, ``, `instances: [], `, ``, // Inside an instance they are another one's.
 )
 

@@ -32,12 +32,13 @@ var keyedTypes = map[string]keyed{
 	"MemberCluster": {ids: []string{membercluster.TypeName}, name: []string{"instance.name", "name"}},
 	"Namespace":     {ids: []string{namespace.TypeName}, name: []string{"instance.name", "name"}},
 
-	"Workload":    {ids: []string{workload.TypeName}, name: workloadName},
-	"Deployment":  {ids: []string{workload.TypeName}, name: workloadName, kind: workload.KindDeployment},
-	"StatefulSet": {ids: []string{workload.TypeName}, name: workloadName, kind: workload.KindStatefulSet},
-	"DaemonSet":   {ids: []string{workload.TypeName}, name: workloadName, kind: workload.KindDaemonSet},
-	"Job":         {ids: []string{workload.TypeName}, name: workloadName, kind: workload.KindJob},
-	"CronJob":     {ids: []string{workload.TypeName}, name: workloadName, kind: workload.KindCronJob},
+	"Workload":       {ids: []string{workload.TypeName}, name: workloadName},
+	"Deployment":     {ids: []string{workload.TypeName}, name: workloadName, kind: workload.KindDeployment},
+	"StatefulSet":    {ids: []string{workload.TypeName}, name: workloadName, kind: workload.KindStatefulSet},
+	"DaemonSet":      {ids: []string{workload.TypeName}, name: workloadName, kind: workload.KindDaemonSet},
+	"Job":            {ids: []string{workload.TypeName}, name: workloadName, kind: workload.KindJob},
+	"CronJob":        {ids: []string{workload.TypeName}, name: workloadName, kind: workload.KindCronJob},
+	"CustomWorkload": {ids: []string{workload.TypeName}, name: []string{"instance.name", "customKind", "namespace", "name"}, kind: workload.KindCustom},
 
 	"Policy":                   {ids: policyTypes},
 	"PropagationPolicy":        {ids: policyTypes[0:1], name: []string{"instance.name", "namespace", "name"}},
@@ -101,7 +102,7 @@ func (k keyed) fits(id nodeid.ID) bool {
 		return true
 	}
 	kind := workload.Kind(id.Parts[1])
-	return kind.Valid() && (k.kind == "" || k.kind == kind)
+	return kind.Valid() && (k.kind == "" || k.kind == kind.Shown())
 }
 
 // byName reads the key of names.
@@ -120,6 +121,9 @@ func (k keyed) byName(at string, fields map[string]any) (nodeid.ID, error) {
 			return nodeid.ID{}, apierror.Invalid(at+"."+path, "Give a string here, or the ID of the entity; this type is named by %s", k.fields())
 		}
 		id.Parts[i] = text
+	}
+	if id.Type == workload.TypeName && id.Parts[1] == string(workload.KindCustom) {
+		return nodeid.ID{}, apierror.Invalid(at+"."+kindField, "CUSTOM stands for many kinds: name the entity by its ID, or a CustomWorkload by its customKind")
 	}
 	if !k.fits(id) {
 		return nodeid.ID{}, apierror.Invalid(at+"."+kindField, "This is not the kind of a workload of this type")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
 
 // keysOf are the keys that the schema gives a type, each as its fields.
@@ -59,7 +60,11 @@ func TestKeysAreThoseOfTheSchema(t *testing.T) {
 				return strings.Join(fields, " ")
 			}
 			want = append(want, selection(""))
-			if typ.kind != "" {
+			switch typ.kind {
+			case "":
+			case workload.KindCustom: // The key of the interface, which names no entity of this type.
+				want = append(want, "instance { name } kind namespace name")
+			default:
 				want = append(want, selection(kindField))
 			}
 		}

@@ -55,7 +55,7 @@ func everyType(field graphql.CollectedField) []string {
 // refused before anything is resolved, so all of them do for every field.
 var severalTypes = []string{
 	"Node", "Workload", "Policy", "PropagationPolicyLike", "OverridePolicyLike", "KarmadaResource",
-	"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob",
+	"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "CustomWorkload",
 	"PropagationPolicy", "ClusterPropagationPolicy", "OverridePolicy", "ClusterOverridePolicy",
 	"FederatedHPA", "CronFederatedHPA", "MultiClusterService", "FederatedResourceQuota", "WorkloadRebalancer",
 }

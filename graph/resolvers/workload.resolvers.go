@@ -73,6 +73,65 @@ func (r *cronJobResolver) Usage(ctx context.Context, obj *workload.CronJob) (*us
 	return r.workloadUsage(ctx, obj.Workload)
 }
 
+func (r *customWorkloadResolver) Instance(ctx context.Context, obj *workload.CustomWorkload) (*instance.Instance, error) {
+	return r.instanceOf(ctx, obj.Workload.Instance)
+}
+
+func (r *customWorkloadResolver) Replicas(ctx context.Context, obj *workload.CustomWorkload) (*workload.ReplicaCounts, error) {
+	return r.replicas(ctx, obj.Workload)
+}
+
+func (r *customWorkloadResolver) Health(ctx context.Context, obj *workload.CustomWorkload) (workload.Health, error) {
+	return r.health(ctx, obj.Workload)
+}
+
+func (r *customWorkloadResolver) HealthMessage(ctx context.Context, obj *workload.CustomWorkload) (*string, error) {
+	return r.healthMessage(ctx, obj.Workload)
+}
+
+func (r *customWorkloadResolver) Suspended(ctx context.Context, obj *workload.CustomWorkload) (bool, error) {
+	return r.suspended(ctx, obj.Workload)
+}
+
+func (r *customWorkloadResolver) Policy(ctx context.Context, obj *workload.CustomWorkload) (policy.PropagationPolicyLike, error) {
+	return r.Fleet.Workloads.Policy(ctx, obj.Workload, detailOf(policyDetail).here(ctx))
+}
+
+func (r *customWorkloadResolver) OverridePolicies(ctx context.Context, obj *workload.CustomWorkload) ([]policy.OverridePolicyLike, error) {
+	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload, detailOf(policyDetail).here(ctx))
+	return orElse(ctx, v, err, []policy.OverridePolicyLike{})
+}
+
+func (r *customWorkloadResolver) Binding(ctx context.Context, obj *workload.CustomWorkload) (*binding.Binding, error) {
+	return r.Fleet.Workloads.Binding(ctx, obj.Workload)
+}
+
+func (r *customWorkloadResolver) Placements(ctx context.Context, obj *workload.CustomWorkload) ([]workload.Placement, error) {
+	v, err := r.Fleet.Workloads.Placements(ctx, obj.Workload)
+	return orElse(ctx, v, err, []workload.Placement{})
+}
+
+func (r *customWorkloadResolver) Events(ctx context.Context, obj *workload.CustomWorkload, first *int, after *string) (*page.Connection[*event.Event], error) {
+	c, err := r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
+	return orEmpty(ctx, c, err)
+}
+
+func (r *customWorkloadResolver) Logs(ctx context.Context, obj *workload.CustomWorkload, clusters []string, container *string, tail *int, since *time.Time, previous bool) (*podlog.Logs, error) {
+	return r.workloadLogs(ctx, obj.Workload, podlog.Args{Clusters: clusters, Container: container, Tail: tail, Since: since, Previous: previous})
+}
+
+func (r *customWorkloadResolver) Manifest(ctx context.Context, obj *workload.CustomWorkload) (map[string]any, error) {
+	return r.wholeCustom(ctx, obj).Indexed.Manifest()
+}
+
+func (r *customWorkloadResolver) Yaml(ctx context.Context, obj *workload.CustomWorkload) (string, error) {
+	return r.wholeCustom(ctx, obj).Yaml()
+}
+
+func (r *customWorkloadResolver) Usage(ctx context.Context, obj *workload.CustomWorkload) (*usage.Workload, error) {
+	return r.workloadUsage(ctx, obj.Workload)
+}
+
 func (r *daemonSetResolver) Instance(ctx context.Context, obj *workload.DaemonSet) (*instance.Instance, error) {
 	return r.instanceOf(ctx, obj.Workload.Instance)
 }
@@ -175,12 +234,17 @@ func (r *deploymentResolver) Usage(ctx context.Context, obj *workload.Deployment
 	return r.workloadUsage(ctx, obj.Workload)
 }
 
-func (r *instanceResolver) Workload(ctx context.Context, obj *instance.Instance, kind workload.Kind, namespace string, name string) (workload.Any, error) {
-	return r.Fleet.Workloads.Get(ctx, obj.Name, kind, namespace, name, workloadNeeds(ctx))
+func (r *instanceResolver) Workload(ctx context.Context, obj *instance.Instance, kind workload.Kind, namespace string, name string, customKind *string) (workload.Any, error) {
+	of, err := workload.OneKind(kind, customKind)
+	if err != nil {
+		return nil, err
+	}
+	return r.Fleet.Workloads.Get(ctx, obj.Name, of, namespace, name, workloadNeeds(ctx))
 }
 
 func (r *instanceResolver) Workloads(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error) {
 	c, err := r.Fleet.Workloads.ListInstance(ctx, obj.Name, listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	warnOfCustom(ctx, c)
 	if filter != nil {
 		warnOfNamespaces(ctx, r.Resolver, c, []string{obj.Name}, namespacesArgument, filter.Namespaces)
 	}
@@ -240,6 +304,7 @@ func (r *jobResolver) Usage(ctx context.Context, obj *workload.Job) (*usage.Work
 
 func (r *queryResolver) Workloads(ctx context.Context, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error) {
 	c, err := r.Fleet.Workloads.List(ctx, listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	warnOfCustom(ctx, c)
 	if filter != nil && err == nil {
 		instances, _ := r.Fleet.Workloads.Instances(ctx, filter)
 		warnOfNamespaces(ctx, r.Resolver, c, instances, namespacesArgument, filter.Namespaces)
@@ -305,6 +370,10 @@ func (r *workloadConnectionResolver) Facets(ctx context.Context, obj *page.Conne
 
 func (r *Resolver) CronJob() generated.CronJobResolver { return &cronJobResolver{r} }
 
+func (r *Resolver) CustomWorkload() generated.CustomWorkloadResolver {
+	return &customWorkloadResolver{r}
+}
+
 func (r *Resolver) DaemonSet() generated.DaemonSetResolver { return &daemonSetResolver{r} }
 
 func (r *Resolver) Deployment() generated.DeploymentResolver { return &deploymentResolver{r} }
@@ -319,6 +388,7 @@ func (r *Resolver) WorkloadConnection() generated.WorkloadConnectionResolver {
 
 type (
 	cronJobResolver            struct{ *Resolver }
+	customWorkloadResolver     struct{ *Resolver }
 	daemonSetResolver          struct{ *Resolver }
 	deploymentResolver         struct{ *Resolver }
 	jobResolver                struct{ *Resolver }

@@ -56,6 +56,7 @@ var Shared = Fields{
 	"Workload": "instance kind namespace name labels annotations images template replicas health healthMessage deleting suspended " +
 		"policy overridePolicies binding placements events createdAt resourceVersion freshness viewerCan",
 	"CronJob":               "schedule",
+	"CustomWorkload":        "apiVersion kubernetesKind customKind",
 	"Job":                   "completions",
 	"WorkloadConnection":    connection + " facets",
 	"WorkloadEdge":          edge,

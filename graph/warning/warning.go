@@ -14,6 +14,10 @@ import (
 // CodeUnknownNamespace is about a namespace of a filter that no instance of the list has.
 const CodeUnknownNamespace = "UNKNOWN_NAMESPACE"
 
+// CodeWithoutCustom is about a list of workloads that is made without custom ones, because the projection
+// cannot be read now.
+const CodeWithoutCustom = "WITHOUT_CUSTOM_WORKLOADS"
+
 // Warning is one of the warnings of an operation.
 type Warning struct {
 	// Code says to programs which kind of warning it is.
@@ -21,7 +25,7 @@ type Warning struct {
 	// Path is the place of the field in the answer.
 	Path ast.Path `json:"path"`
 	// Argument is the argument of the field that it is about.
-	Argument string `json:"argument"`
+	Argument string `json:"argument,omitempty"`
 	Message  string `json:"message"`
 }
 

@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/kairship-io/kairship/pkg/projection"
@@ -36,6 +37,9 @@ func PositionOf(o *Object) Position {
 	}
 	if o.State != nil {
 		p.Severity, p.Ready = projection.Severity(o.State.Health), o.State.Ready
+		if strings.Contains(o.State.Kind, ".") {
+			p.Kind = o.State.Kind // Custom kinds of several groups may have one name.
+		}
 	}
 	if o.Pod != nil {
 		p.CreatedAt, p.Instance, p.Restarts = time.Unix(o.Pod.CreatedAt, 0).UTC(), o.Pod.Instance, o.Pod.Restarts

@@ -79,6 +79,21 @@ type Object struct {
 // MetadataOnly reports whether the object holds nothing but its metadata.
 func (o *Object) MetadataOnly() bool { return o.detail == Metadata }
 
+// Whole reports whether the object was read whole.
+func (o *Object) Whole() bool { return o.detail == Whole }
+
+// Named returns the object with its type and names for a manifest.
+func (o *Object) Named() *Object {
+	meta := metav1.ObjectMeta{Namespace: o.Meta.Namespace, Name: o.Meta.Name, UID: o.Meta.UID}
+	raw, err := json.Marshal(map[string]any{
+		"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": map[string]any{"namespace": meta.Namespace, "name": meta.Name, "uid": meta.UID},
+	})
+	if err != nil {
+		panic("index: encoding strings: " + err.Error())
+	}
+	return &Object{Cluster: o.Cluster, APIVersion: o.APIVersion, Kind: o.Kind, Meta: meta, raw: raw, AsOf: o.AsOf, live: o.live}
+}
+
 // errNotWhole is a mistake of ours: less of an object was asked for than is shown.
 var errNotWhole = errors.New("the object was not read whole")
 
@@ -225,8 +240,11 @@ type FieldEquals struct {
 
 // ListQuery says which objects to list.
 type ListQuery struct { //nolint:recvcheck // Most methods make a changed copy; one only looks and is called often.
-	// Types are the kinds to list; at least one.
+	// Types are the kinds to list; at least one, unless Custom is set.
 	Types []Type
+	// Custom are custom workloads that are listed with them; nil for none. The projection alone has
+	// these: where it cannot be read, a list has those of Types.
+	Custom *Custom `json:",omitempty"`
 	// Clusters are the clusters to list whole. None means no cluster, not all:
 	// a scope that was narrowed to nothing must not turn into everything.
 	Clusters []string
@@ -263,6 +281,12 @@ type ListQuery struct { //nolint:recvcheck // Most methods make a changed copy; 
 	// PartField is the field by whose value ListParts parts the list, besides the
 	// cluster; nil parts it by cluster alone.
 	PartField []string
+}
+
+// Custom says which custom workloads a list has.
+type Custom struct {
+	// Kinds are their kinds, as workload.Kind; nil for all.
+	Kinds []string
 }
 
 // Projected is what only the projection can select by. Empty lists do not narrow.
@@ -331,6 +355,9 @@ type Page struct {
 	// Live reports whether some objects were read from their clusters instead of the
 	// index, or left out because their clusters do not have them any more.
 	Live bool
+	// WithoutCustom reports whether custom workloads are missing, because the projection could not be
+	// read.
+	WithoutCustom bool
 	// AsOf is the moment whose state a projected list shows at least; zero for others,
 	// which show what the index has.
 	AsOf time.Time

@@ -103,7 +103,7 @@ func (s *statement) facets(q *Query, fields []FacetField, values int) (string, e
 		parts[i] = s.topValues(i, from, value, limit)
 	}
 	s.define("w", s.counted(q, fields, reach.condition+where, s.from(q, reach)+where))
-	return "SELECT " + s.db.moment(earliest) + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta, nil
+	return "SELECT " + s.db.moment(q.since()) + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta, nil
 }
 
 // topValues selects the values of a facet that most rows have, which stand for n each.

@@ -23,6 +23,8 @@ type Query struct {
 	Scopes    []Scope
 
 	Kinds, Namespaces, Names, Health []string
+	// Custom selects custom workloads of all kinds, and no others but those of Kinds.
+	Custom bool
 	// NameContains is a part of the name.
 	NameContains string
 	// Selector selects by labels; nil selects everything.
@@ -248,7 +250,11 @@ func (s *statement) pages(q *Query, parts []Part) string {
 func (db *DB) Find(ctx context.Context, keys []WorkloadKey, show Show) (*Selection, error) {
 	s := &statement{db: db}
 	s.json(keys) // The parameter that rows reads.
-	text := "SELECT " + db.moment(earliest) + ", " + s.item(show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(ByNamespace) + " FROM " + db.rows(workloadKey) +
+	version := earliest
+	if slices.ContainsFunc(keys, func(k WorkloadKey) bool { return isCustom(k.Kind) }) {
+		version = sinceCustom
+	}
+	text := "SELECT " + db.moment(version) + ", " + s.item(show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(ByNamespace) + " FROM " + db.rows(workloadKey) +
 		" CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey) + ") w ON true" + show.beside() + oneMeta
 	found := &Selection{Items: make([]Item, 0, len(keys))}
 	return found, s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {

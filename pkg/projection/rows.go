@@ -1,11 +1,15 @@
 package projection
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // Version is that of what the projector computes: it changes with the meaning of a
 // column, and all rows are then projected again. A row of a later version answers queries of an
 // earlier one.
-const Version = 4
+const Version = 5
 
 // earliest is the earliest version whose rows answer queries, except those that since lists. Rows of
 // a version before it are not read, so that a release raises it when the meaning of a column changes.
@@ -13,18 +17,28 @@ const earliest = 3
 
 // since returns the version that rows need to have to answer the query.
 func (q *Query) since() int {
-	if q.Order.Field == ByReady {
+	switch {
+	case q.Custom || slices.ContainsFunc(q.Kinds, isCustom):
+		return sinceCustom
+	case q.Order.Field == ByReady:
 		return 4 // It added the column ready to the table workload.
 	}
 	return earliest
 }
+
+// sinceCustom is the version that has custom workloads. A list of all kinds has those that are there
+// already while an earlier version is computed again.
+const sinceCustom = 5
+
+// isCustom reports whether a kind is one of custom workloads.
+func isCustom(kind string) bool { return strings.Contains(kind, ".") }
 
 // WorkloadKey names a workload.
 type WorkloadKey struct {
 	Instance  string `json:"instance"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Kind is a workload.Kind, such as DEPLOYMENT.
+	// Kind is a workload.Kind, such as DEPLOYMENT, or Rollout.argoproj.io of a custom workload.
 	Kind string `json:"kind"`
 }
 
@@ -85,7 +99,8 @@ type WorkloadSearch struct {
 
 // WorkloadObject is what is shown of the template.
 type WorkloadObject struct {
-	// Object is the template, as workload.Object reads it.
+	// Object is the template, as workload.Object reads it; of a custom workload with its resource, where
+	// the index has it.
 	Object json.RawMessage `json:"object"`
 }
 

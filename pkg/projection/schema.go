@@ -58,6 +58,7 @@ func (db *DB) indexes() []tableIndex {
 		{"workload_policy", "workload (instance, policy_namespace, policy_name)"},
 		{"workload_counted", "workload (instance, health)"},
 		{"workload_health", "workload (instance, health) WHERE health <> 'HEALTHY'"},
+		{"workload_custom", order(ByNamespace) + " WHERE " + strings.ReplaceAll(customKinds, "w.", "")},
 	}
 	if db.postgres {
 		all = append(all, []tableIndex{
@@ -182,6 +183,9 @@ func (db *DB) Install(ctx context.Context) error {
 			WHERE $3 OR t.version > $1 OR t.version < $1 AND (t.state <> $4 OR t.refresh = '')`,
 			Version, Needed, installed, Complete)
 		if err != nil {
+			return err
+		}
+		if err := db.installCustom(ctx, s); err != nil {
 			return err
 		}
 		return db.installPods(ctx, s)

@@ -108,6 +108,17 @@ func (s *Snapshot) Missing(kind, group, version, resource string, limit int) ([]
 		len(v1alpha1.VirtualClusterPrefix)+1, kind, group, version, resource, v1alpha1.VirtualClusterPrefix+"%", limit)
 }
 
+// keys reads the keys of workloads.
+func (s *Snapshot) keys(statement string, args ...any) ([]WorkloadKey, error) {
+	var keys []WorkloadKey
+	return keys, s.db.query(s.ctx, s.session, func(rows *sql.Rows) error {
+		var k WorkloadKey
+		err := rows.Scan(&k.Instance, &k.Namespace, &k.Name, &k.Kind)
+		keys = append(keys, k)
+		return err
+	}, statement, args...)
+}
+
 // MemberKeys returns the names of all members that the index or the projection has.
 func (s *Snapshot) MemberKeys() ([]MemberKey, error) {
 	var keys []MemberKey

@@ -81,6 +81,7 @@ func (db *DB) Rebuild(ctx context.Context) error {
 	}{
 		{of("'cluster.karmada.io/clusters'"), collected.Int64},
 		{of("'apps/deployments', 'apps/statefulsets', 'apps/daemonsets', 'batch/jobs', 'batch/cronjobs'"), collected.Int64},
+		{into + `cluster, "group", resource, namespace, name, ` + strconv.Itoa(laneRebuild) + " FROM resources o WHERE id > $1 AND id <= $2 AND " + isCustomBinding, collected.Int64},
 		{fmt.Sprintf("%s'%s' || instance, '%s', kind, namespace, name, %d FROM kairship.workload WHERE id > $1 AND id <= $2", into, v1alpha1.VirtualClusterPrefix, WorkloadGroup, laneRebuild), projected.Int64},
 	} {
 		for after := int64(0); after < each.last; after += rebuildChunk {

@@ -66,10 +66,18 @@ func (s *statement) pairs(pairs [][2]string) string {
 func (s *statement) where(q *Query) string {
 	var all strings.Builder
 	and := func(condition string) { all.WriteString(" AND " + condition) }
+	switch {
+	case q.Custom && len(q.Kinds) > 0:
+		and("(" + customKinds + " OR " + s.in("w.kind", q.Kinds) + ")")
+	case q.Custom:
+		and(customKinds)
+	case len(q.Kinds) > 0:
+		and(s.in("w.kind", q.Kinds))
+	}
 	for _, c := range []struct {
 		column string
 		values []string
-	}{{"w.kind", q.Kinds}, {"w.namespace", q.Namespaces}, {"w.name", q.Names}, {"w.health", q.Health}} {
+	}{{"w.namespace", q.Namespaces}, {"w.name", q.Names}, {"w.health", q.Health}} {
 		if len(c.values) > 0 {
 			and(s.in(c.column, c.values))
 		}

@@ -50,10 +50,12 @@ END `, condition, into, values)
 	END IF;`
 	}
 	return map[string]string{
-		"record_row":          body(row(isTracked("NEW.")), appendTo, `VALUES (NEW.cluster, NEW."group", NEW.resource, NEW.namespace, NEW.name)`),
-		"record_deleted":      body("", appendTo, `SELECT cluster, "group", resource, namespace, name FROM gone WHERE `+isTracked("")),
-		"record_pod":          body(row(isPod("NEW.")), appendPod, `VALUES (NEW.cluster, NEW.namespace, NEW.name)`),
-		"record_deleted_pods": body("", appendPod, `SELECT cluster, namespace, name FROM gone WHERE `+isPod("")),
+		"record_row":            body(row(isTracked("NEW.")), appendTo, `VALUES (NEW.cluster, NEW."group", NEW.resource, NEW.namespace, NEW.name)`),
+		"record_deleted":        body("", appendTo, `SELECT cluster, "group", resource, namespace, name FROM gone WHERE `+isTracked("")),
+		"record_custom":         body(row(isCustomTemplate("NEW.")), appendTo, `VALUES (NEW.cluster, NEW."group", NEW.resource, NEW.namespace, NEW.name)`),
+		"record_deleted_custom": body("", appendTo, `SELECT cluster, "group", resource, namespace, name FROM gone WHERE `+isCustomTemplate("")),
+		"record_pod":            body(row(isPod("NEW.")), appendPod, `VALUES (NEW.cluster, NEW.namespace, NEW.name)`),
+		"record_deleted_pods":   body("", appendPod, `SELECT cluster, namespace, name FROM gone WHERE `+isPod("")),
 		"record_moved": body(`IF TG_OP = 'UPDATE' THEN
 		IF NEW.instance = OLD.instance THEN
 			RETURN NULL;
@@ -72,21 +74,27 @@ type trigger struct{ table, name, function, statement string }
 
 // triggers are those that record changes of what the states of workloads are computed from.
 func (db *DB) triggers() []trigger {
+	return db.recording("kairship", "record_row", "record_deleted", isTracked)
+}
+
+// recording are the triggers, and on PostgreSQL the functions, that append those changes of the table
+// resources to the outbox for which a condition holds.
+func (db *DB) recording(name, row, deleted string, is func(row string) string) []trigger {
 	if db.postgres {
 		return []trigger{
-			{"resources", "kairship_inserted", "record_row", "CREATE TRIGGER kairship_inserted AFTER INSERT ON resources FOR EACH ROW EXECUTE FUNCTION kairship.record_row()"},
-			{"resources", "kairship_updated", "record_row", "CREATE TRIGGER kairship_updated AFTER UPDATE ON resources FOR EACH ROW EXECUTE FUNCTION kairship.record_row()"},
-			{"resources", "kairship_deleted", "record_deleted", "CREATE TRIGGER kairship_deleted AFTER DELETE ON resources REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION kairship.record_deleted()"},
+			{"resources", name + "_inserted", row, "CREATE TRIGGER " + name + "_inserted AFTER INSERT ON resources FOR EACH ROW EXECUTE FUNCTION kairship." + row + "()"},
+			{"resources", name + "_updated", row, "CREATE TRIGGER " + name + "_updated AFTER UPDATE ON resources FOR EACH ROW EXECUTE FUNCTION kairship." + row + "()"},
+			{"resources", name + "_deleted", deleted, "CREATE TRIGGER " + name + "_deleted AFTER DELETE ON resources REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION kairship." + deleted + "()"},
 		}
 	}
 	body := func(row string) string {
 		return fmt.Sprintf(` BEGIN `+db.text(appendTo)+` VALUES (%[1]scluster, %[1]s"group", %[1]sresource, %[1]snamespace, %[1]sname); END`, row)
 	}
 	return []trigger{
-		{"resources", "kairship_inserted", "", `CREATE TRIGGER kairship_inserted AFTER INSERT ON resources WHEN ` + isTracked("NEW.") + body("NEW.")},
-		{"resources", "kairship_updated", "", `CREATE TRIGGER kairship_updated AFTER UPDATE ON resources WHEN (NEW.uid <> OLD.uid OR NEW.resource_version <> OLD.resource_version) AND ` +
-			isTracked("NEW.") + body("NEW.")},
-		{"resources", "kairship_deleted", "", `CREATE TRIGGER kairship_deleted AFTER DELETE ON resources WHEN ` + isTracked("OLD.") + body("OLD.")},
+		{"resources", name + "_inserted", "", "CREATE TRIGGER " + name + "_inserted AFTER INSERT ON resources WHEN " + is("NEW.") + body("NEW.")},
+		{"resources", name + "_updated", "", "CREATE TRIGGER " + name + "_updated AFTER UPDATE ON resources WHEN (NEW.uid <> OLD.uid OR NEW.resource_version <> OLD.resource_version) AND " +
+			is("NEW.") + body("NEW.")},
+		{"resources", name + "_deleted", "", "CREATE TRIGGER " + name + "_deleted AFTER DELETE ON resources WHEN " + is("OLD.") + body("OLD.")},
 	}
 }
 

@@ -22,7 +22,7 @@ const fleetQuery = `query Fleet {
       freshness { ...F }
       conditions { type status reason message }
       memberClusters { nodes { name ready } freshness { ...F } }
-      workloads {
+      workloads(filter: {kinds: [DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, CRON_JOB]}) {
         freshness { ...F }
         nodes {
           kind namespace name health

@@ -64,7 +64,8 @@ func queried(ctx context.Context, t *testing.T, as *gql.Client) (stated, error) 
 	t.Helper()
 	got, _, err := gql.Query[struct {
 		Workloads struct{ Nodes []map[string]any }
-	}](ctx, as, "{ workloads(first: 500) { nodes { "+stateSelection+" instance { name } } } }", nil)
+		// Subscriptions do not follow custom workloads.
+	}](ctx, as, "{ workloads(first: 500, filter: {kinds: [DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, CRON_JOB]}) { nodes { "+stateSelection+" instance { name } } } }", nil)
 	if err != nil {
 		return nil, err
 	}

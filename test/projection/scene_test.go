@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,12 +54,12 @@ type shown struct {
 	UID, ResourceVersion               string
 }
 
-const query = `{ workloads(first: 500) { pageInfo { hasNextPage } nodes {
+const query = `{ workloads(first: 500, filter: {kinds: [DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, CRON_JOB]}) { pageInfo { hasNextPage } nodes {
 	instance { name } kind namespace name resourceVersion health healthMessage suspended images
 	replicas { desired updated ready available }
 	placements { cluster: clusterName scheduled evicting suspended stale applied desired updated ready available health message } } } }`
 
-// answer is what the API computes on demand.
+// answer is what the API computes on demand, of all workloads but custom ones.
 func (s *scene) answer(ctx context.Context) (map[projection.WorkloadKey]shown, error) {
 	type page struct {
 		Workloads struct {
@@ -100,6 +101,9 @@ func (s *scene) rows(ctx context.Context) (map[projection.WorkloadKey]shown, err
 		}
 		rows, err := snapshot.Workloads(keys)
 		for _, r := range rows {
+			if strings.Contains(r.Kind, ".") {
+				continue // Only the projection has custom workloads.
+			}
 			all[r.WorkloadKey] = shown{
 				Health: r.Health, Message: r.Message, Suspended: r.Suspended, Images: r.Images, ResourceVersion: r.ResourceVersion,
 				Desired: r.Desired, Updated: r.Updated, Ready: r.Ready, Available: r.Available, Placements: r.Placements,

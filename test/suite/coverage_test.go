@@ -39,11 +39,13 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	}
 	tried["MemberObject.pods(first)"] = true // TestPodsOfAnObject
 	// TestLogs
-	for _, of := range []string{"Pod", "Workload", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"} {
+	for _, of := range []string{"Pod", "Workload", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "CustomWorkload"} {
 		for _, argument := range []string{"clusters", "container", "tail", "since", "previous"} {
 			tried[of+".logs("+argument+")"] = true
 		}
 	}
+	// TestCustomWorkload
+	tried["Instance.workload(customKind)"], tried["CustomWorkload.events(first)"], tried["CustomWorkload.events(after)"] = true, true, true
 	// TestFacetsCountWhatTheListHas
 	tried["WorkloadConnection.facets(fields)"], tried["WorkloadConnection.facets(first)"] = true, true
 	// TestFacetsCountThePods

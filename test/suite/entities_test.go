@@ -50,6 +50,8 @@ func namedBy(typ string, parts []string) representation {
 		return representation{"__typename": typ, "name": parts[0]}
 	case len(parts) == 2:
 		return representation{"__typename": typ, "instance": in, "name": parts[1]}
+	case typ == "CustomWorkload":
+		return representation{"__typename": typ, "instance": in, "customKind": parts[1], "namespace": parts[2], "name": parts[3]}
 	case isA(typ, "Workload"):
 		return representation{"__typename": typ, "instance": in, "namespace": parts[2], "name": parts[3]}
 	case parts[1] == "":
@@ -64,6 +66,8 @@ func waysTo(typ string, parts []string) []representation {
 	named := namedBy(typ, parts)
 	ways := []representation{named, {"__typename": typ, "id": nodeIDOf(typ, parts)}}
 	switch {
+	case typ == "CustomWorkload": // The kind of the interface's key is CUSTOM, which names no entity.
+		ways = append(ways, representation{"__typename": "Workload", "id": nodeIDOf(typ, parts)})
 	case isA(typ, "Workload"):
 		kind := maps.Clone(named)
 		kind["kind"] = parts[1]
@@ -143,6 +147,8 @@ func partsOf(typ string, o map[string]any) []string {
 		parts = append(parts, in["name"].(string))
 	}
 	switch {
+	case typ == "CustomWorkload":
+		parts = append(parts, text("customKind"), text("namespace"))
 	case isA(typ, "Workload"):
 		parts = append(parts, text("kind"), text("namespace"))
 	case isA(typ, "Policy"):

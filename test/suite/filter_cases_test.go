@@ -149,6 +149,11 @@ func (w *world) workloadCases(list schema.List) []filterCase {
 		{argument: "filter.kinds", value: []string{"STATEFUL_SET", "DAEMON_SET"}, match: kinds("STATEFUL_SET", "DAEMON_SET"), why: "values are joined by OR"},
 		{argument: "filter.kinds", value: []string{}, match: nothing, why: "no kind at all"},
 		{argument: "filter.kinds", value: nil, match: everything, why: "null is no filter"},
+		{argument: "filter.kinds", value: []string{"CUSTOM"}, match: nothing, why: "no custom workload is here"},
+		{argument: "filter.kinds", value: []string{"CUSTOM", "JOB"}, match: kinds("JOB"), why: "values are joined by OR"},
+		{argument: "filter.customKinds", value: []string{"Transcoder.media.example.com"}, match: nothing, why: "one custom kind, and no other kind"},
+		{argument: "filter.customKinds", value: []string{}, match: nothing, why: "no custom kind at all"},
+		{argument: "filter.customKinds", value: nil, match: everything, why: "null is no filter"},
 
 		{argument: "filter.cluster", value: []string{"m1"}, match: on("m1"), why: "one member"},
 		{argument: "filter.cluster", value: []string{"m2"}, match: on("m2"), why: "another member"},

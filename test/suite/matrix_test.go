@@ -88,6 +88,9 @@ var rootMatrix = []struct {
 	{"workloads", `workloads(filter: {images: ["registry.example.com/billing/api", "registry.example.com/ops/agent:5.1.0"]}) { totalCount nodes { name } }`, outcomes{"2: api agent", "1: agent", "1: api", "0:"}},
 	{"workloads", `workloads(filter: {text: "registry.example.com", namespaces: ["ops", "billing"]}) { totalCount nodes { name } }`, outcomes{"5: api ledger agent migrate report", "3: agent migrate report", "2: api ledger", "0:"}},
 	{"workloads", `workloads(filter: {text: "AGENT", namespaces: ["ops", "billing"]}) { facets(fields: [IMAGE]) { values { value } } }`, outcomes{"registry.example.com/ops/agent:5.1.0", "registry.example.com/ops/agent:5.1.0", "", ""}},
+	{"workloads", `workloads(filter: {kinds: [CUSTOM]}) { totalCount nodes { name } }`, outcomes{"1: thumbnails", "1: thumbnails", "0:", "0:"}},
+	{"workloads", `workloads(filter: {customKinds: ["Transcoder.media.example.com", "Rollout.argoproj.io"], namespaces: ["media"]}) { facets(fields: [KIND]) { values { value } } }`, outcomes{"Transcoder.media.example.com", "Transcoder.media.example.com", "", ""}},
+	{"workloads", `workloads(filter: {namespaces: ["media"], cluster: ["m1"]}) { totalCount nodes { name } }`, outcomes{"1: thumbnails", "1: thumbnails", "0:", "0:"}},
 	{"workloads", `workloads(filter: {cluster: ["m3"], namespaces: ["billing"]}) { nodes { name } }`, outcomes{"api ledger", "", "api ledger", ""}},
 
 	{"pods", `pods(filter: {name: ["ledger-0"]}) { totalCount nodes { name } }`, outcomes{"1: ledger-0", "0:", "1: ledger-0", "0:"}},
@@ -142,15 +145,16 @@ var nodeMatrix = map[string][]struct {
 	parts []string
 	want  outcomes
 }{
-	"Instance":      {{[]string{"alpha"}, inAlpha}, {[]string{"beta"}, inBeta}},
-	"Cluster":       {{[]string{"m1"}, inAlpha}, {[]string{"k-alpha"}, inAlpha}, {[]string{"m3"}, inBeta}, {[]string{"k-beta"}, inBeta}},
-	"MemberCluster": {{[]string{"alpha", "m1"}, inAlpha}, {[]string{"beta", "m3"}, inBeta}},
-	"Namespace":     {{[]string{"alpha", "shop"}, inAlpha}, {[]string{"beta", "billing"}, inBeta}},
-	"Deployment":    {{[]string{"alpha", "DEPLOYMENT", "shop", "frontend"}, inAlpha}, {[]string{"beta", "DEPLOYMENT", "billing", "api"}, inBeta}},
-	"StatefulSet":   {{[]string{"alpha", "STATEFUL_SET", "shop", "cart"}, inAlpha}, {[]string{"beta", "STATEFUL_SET", "billing", "ledger"}, inBeta}},
-	"DaemonSet":     {{[]string{"alpha", "DAEMON_SET", "ops", "agent"}, inAlpha}},
-	"Job":           {{[]string{"alpha", "JOB", "ops", "migrate"}, inAlpha}},
-	"CronJob":       {{[]string{"alpha", "CRON_JOB", "ops", "report"}, inAlpha}},
+	"Instance":       {{[]string{"alpha"}, inAlpha}, {[]string{"beta"}, inBeta}},
+	"Cluster":        {{[]string{"m1"}, inAlpha}, {[]string{"k-alpha"}, inAlpha}, {[]string{"m3"}, inBeta}, {[]string{"k-beta"}, inBeta}},
+	"MemberCluster":  {{[]string{"alpha", "m1"}, inAlpha}, {[]string{"beta", "m3"}, inBeta}},
+	"Namespace":      {{[]string{"alpha", "shop"}, inAlpha}, {[]string{"beta", "billing"}, inBeta}},
+	"Deployment":     {{[]string{"alpha", "DEPLOYMENT", "shop", "frontend"}, inAlpha}, {[]string{"beta", "DEPLOYMENT", "billing", "api"}, inBeta}},
+	"StatefulSet":    {{[]string{"alpha", "STATEFUL_SET", "shop", "cart"}, inAlpha}, {[]string{"beta", "STATEFUL_SET", "billing", "ledger"}, inBeta}},
+	"DaemonSet":      {{[]string{"alpha", "DAEMON_SET", "ops", "agent"}, inAlpha}},
+	"Job":            {{[]string{"alpha", "JOB", "ops", "migrate"}, inAlpha}},
+	"CronJob":        {{[]string{"alpha", "CRON_JOB", "ops", "report"}, inAlpha}},
+	"CustomWorkload": {{[]string{"alpha", "Transcoder.media.example.com", "media", "thumbnails"}, inAlpha}},
 	"ResourceBinding": {
 		{[]string{"alpha", "shop", "frontend-deployment"}, inAlpha}, {[]string{"beta", "billing", "api-deployment"}, inBeta},
 	},

@@ -29,6 +29,7 @@ var nodeRoutes = map[string]string{
 	"DaemonSet":                `instance(name: "alpha") { workload(kind: DAEMON_SET, namespace: "ops", name: "agent") X }`,
 	"Job":                      `instance(name: "alpha") { workload(kind: JOB, namespace: "ops", name: "migrate") X }`,
 	"CronJob":                  `instance(name: "alpha") { workload(kind: CRON_JOB, namespace: "ops", name: "report") X }`,
+	"CustomWorkload":           `instance(name: "alpha") { workload(kind: CUSTOM, customKind: "Transcoder.media.example.com", namespace: "media", name: "thumbnails") X }`,
 	"ResourceBinding":          `instance(name: "alpha") { workload(kind: DEPLOYMENT, namespace: "shop", name: "frontend") { binding X } }`,
 	"PropagationPolicy":        `instance(name: "alpha") { propagationPolicy(namespace: "shop", name: "frontend") X }`,
 	"ClusterPropagationPolicy": `instance(name: "alpha") { workload(kind: DAEMON_SET, namespace: "ops", name: "agent") { policy X } }`,

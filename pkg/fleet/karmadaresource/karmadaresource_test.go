@@ -84,7 +84,7 @@ func TestTarget(t *testing.T) {
 		{`{apiVersion: apps/v1, kind: Deployment, name: web}`, true, "a workload"},
 		{`{apiVersion: apps/v1beta1, kind: Deployment, name: web}`, true, "the kind means the same in every version"},
 		{`{apiVersion: autoscaling.karmada.io/v1alpha1, kind: FederatedHPA, name: web}`, false, "no workload"},
-		{`{apiVersion: example.com/v1, kind: Deployment, name: web}`, false, "a kind of that name of another group"},
+		{`{apiVersion: extensions/v1, kind: Deployment, name: web}`, false, "a kind of that name of another group"},
 		{`{apiVersion: a/b/c, kind: Deployment, name: web}`, false, "no group and version"},
 		{`{apiVersion: apps/v1, kind: Deployment, name: ""}`, false, "no name"},
 	} {
@@ -96,6 +96,10 @@ func TestTarget(t *testing.T) {
 		if all := TargetsOf([]*index.Object{c.Indexed, c.Indexed}); (len(all) == 1) != tt.want {
 			t.Errorf("%s: read ahead %v", tt.ref, all)
 		}
+	}
+	custom := made(t, index.CronFederatedHPAs, decoded(newCronFederatedHPA), "shop", "spec: {scaleTargetRef: {apiVersion: argoproj.io/v1, kind: Rollout, name: web}}")
+	if got, ok := custom.Target(); !ok || got.Kind != "Rollout.argoproj.io" || got.Name != "web" {
+		t.Errorf("of a custom workload: %+v, %t", got, ok)
 	}
 }
 

@@ -219,6 +219,9 @@ func target(instance, namespace string, ref autoscalingv2.CrossVersionObjectRefe
 		return workload.Named{}, false
 	}
 	kind, ok := workload.KindFromGVK(gv.WithKind(ref.Kind))
+	if !ok {
+		kind, ok = workload.CustomKind(gv.WithKind(ref.Kind).GroupKind())
+	}
 	return workload.Named{Instance: instance, Kind: kind, Namespace: namespace, Name: ref.Name}, ok && ref.Name != ""
 }
 

@@ -59,6 +59,9 @@ type Request struct {
 	Noun string
 	// Types of the objects.
 	Types []index.Type
+	// Custom are the custom workloads that are listed too; nil for none. SelectIdentity keeps the cursors
+	// of lists of some of them apart.
+	Custom *index.Custom
 	// Instances to list from.
 	Instances []string
 	// Members are the instances' member clusters from which the objects are collected; nil where
@@ -98,6 +101,8 @@ type Result struct {
 	now      time.Time
 	// Images are those of a list of images.
 	Images []projection.ImageItem
+	// WithoutCustom reports whether custom workloads are missing; see index.Page.
+	WithoutCustom bool
 	// end is where a list of the projection ended.
 	end *index.Position
 }
@@ -118,6 +123,7 @@ func (l *Lister) Parse(r Request) (index.ListQuery, *Result, error) {
 	}
 	q := index.ListQuery{
 		Types:      r.Types,
+		Custom:     r.Custom,
 		Clusters:   virtualClusters(r.Instances),
 		Namespaces: r.Filter.Namespaces,
 		Names:      r.Filter.Name,
@@ -232,6 +238,7 @@ func (r Request) part(instance string) index.Part {
 
 func (l *Lister) fill(ctx context.Context, result *Result, r Request, p *index.Page) *Result {
 	result.Items, result.Images, result.HasNext, result.Count, result.end = p.Items, p.Images, p.HasNext, p.Count, p.End
+	result.WithoutCustom = p.WithoutCustom
 	if !r.WithCount {
 		result.Count = nil
 	}
@@ -298,7 +305,8 @@ func (r Request) nothing() bool {
 		p.Pods != nil && (excludes(p.Pods.Clusters) || excludes(p.Pods.Phases) || excludes(p.Pods.Nodes))) {
 		return true
 	}
-	return len(r.Instances) == 0 || len(r.Types) == 0 || excludes(r.Members) || excludes(r.Filter.Name) || excludes(r.Filter.Namespaces) || excludes(r.Filter.Owner)
+	none := len(r.Types) == 0 && (r.Custom == nil || excludes(r.Custom.Kinds))
+	return len(r.Instances) == 0 || none || excludes(r.Members) || excludes(r.Filter.Name) || excludes(r.Filter.Namespaces) || excludes(r.Filter.Owner)
 }
 
 func virtualClusters(instances []string) []string {

@@ -55,6 +55,8 @@ type Connection[T any] struct {
 	// Facets count the items of all pages, where that was asked for; FacetsErr says why not.
 	Facets    []projection.Facet
 	FacetsErr error
+	// WithoutCustom reports whether custom workloads are missing; see index.Page.
+	WithoutCustom bool
 }
 
 // Build makes the connection of a page's items.

@@ -142,6 +142,8 @@ func (s *Service) lookOf(t Target, a Args) (look, error) {
 	switch {
 	case t.Pod != nil && t.Kind == nil && t.Name == nil:
 		return func(ctx context.Context) (*targets, error) { return s.podOf(ctx, t, a) }, nil
+	case t.Pod == nil && t.Kind != nil && *t.Kind == workload.KindCustom:
+		return nil, noPods()
 	case t.Pod == nil && t.Kind != nil && t.Name != nil:
 		return func(ctx context.Context) (*targets, error) {
 			needs := workload.Needs{Template: index.Metadata, Status: true, Objects: true, ObjectDetail: index.Metadata, Pods: true}

@@ -19,6 +19,9 @@ const (
 	currentPause  = 10 * time.Millisecond
 )
 
+// errBehind means that the projection did not get what an answer has to have.
+var errBehind = errors.New("the projection is behind")
+
 // askCurrent sends ask to the projection. If the answer has to be current, it repeats that until the
 // projection has everything that the index had at the first attempt. asOf is the time of the state
 // in the answer.
@@ -37,7 +40,7 @@ func (s *Source) askCurrent(ctx context.Context, current bool, ask func(context.
 			return asked.Add(-at.Lag()), nil
 		}
 		if s.Now().After(deadline) {
-			return time.Time{}, apierror.New(apierror.CodeIndexUnavailable,
+			return time.Time{}, apierror.Wrap(errBehind, apierror.CodeIndexUnavailable,
 				"the state of workloads is %s behind your change; without the consistency token you get what is known", at.Lag().Round(time.Second))
 		}
 		select {

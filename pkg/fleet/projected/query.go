@@ -29,6 +29,16 @@ func queryOf(q *index.ListQuery) (*projection.Query, error) {
 		}
 		p.Kinds = append(p.Kinds, string(kind))
 	}
+	if custom := q.Custom; custom != nil {
+		switch {
+		case custom.Kinds != nil:
+			p.Kinds = append(p.Kinds, custom.Kinds...)
+		case len(p.Kinds) == len(workload.Kinds()):
+			p.Kinds = nil // Those are all.
+		default:
+			p.Custom = true
+		}
+	}
 	if q.After != nil {
 		after, err := placeOf(q.After)
 		if err != nil {
@@ -61,9 +71,9 @@ func reachOf(q *index.ListQuery) (instances []string, scopes []projection.Scope)
 }
 
 // showOf is what is read of the workloads of a list. Where their metadata is enough, no one
-// asks for their states, unless the list is made by these.
+// asks for their states, unless the list is made by these. The object of a custom one says its type.
 func showOf(q *index.ListQuery) projection.Show {
-	return projection.Show{States: q.Detail != index.Metadata || q.Projected != nil, Objects: q.Detail != index.Whole}
+	return projection.Show{States: q.Detail != index.Metadata || q.Projected != nil || q.Custom != nil, Objects: q.Detail != index.Whole || q.Custom != nil}
 }
 
 // narrow adds the condition that a field of the template has a value. The projection has

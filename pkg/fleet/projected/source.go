@@ -60,8 +60,8 @@ func (s *Source) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 		return s.pods(ctx, &q)
 	case q.Projected != nil && len(q.Projected.Facets) > 0:
 		return s.facets(ctx, &q)
-	case q.Projected == nil && !s.serves(ctx, q.Types, clustersOf(&q)...):
-	case q.Projected == nil && q.Detail == index.Whole:
+	case plain(&q) && !s.serves(ctx, q.Types, clustersOf(&q)...):
+	case plain(&q) && q.Detail == index.Whole:
 		page, err := s.Index.List(ctx, q)
 		if err != nil {
 			return nil, err
@@ -77,15 +77,21 @@ func (s *Source) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 		}
 		return page, s.whole(ctx, page)
 	}
+	custom := q.Custom != nil && s.Projection != nil
+	q.Custom = nil
 	q, asOf, err := s.restrict(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	page, err := s.Index.List(ctx, q)
-	if err == nil && !asOf.IsZero() {
+	if err != nil {
+		return nil, err
+	}
+	page.WithoutCustom = custom
+	if !asOf.IsZero() {
 		page.AsOf = asOf
 	}
-	return page, err
+	return page, nil
 }
 
 // page reads a page from the projection.
@@ -112,18 +118,21 @@ func (s *Source) page(ctx context.Context, q *index.ListQuery) (*index.Page, err
 // versions that the operation has to see, and returns the projection's errors; any other falls back
 // to the index.
 func (s *Source) selected(ctx context.Context, q *index.ListQuery, clusters []string, ask func(context.Context) (projection.Moment, error)) (time.Time, error) {
-	only := q.Projected != nil
+	only := q.Projected != nil || q.Custom != nil && len(q.Types) == 0
+	if s.Projection == nil && !only {
+		return time.Time{}, errPassedBy
+	}
 	if s.Projection == nil {
 		return time.Time{}, apierror.New(apierror.CodeIndexUnavailable,
-			"Workloads cannot be selected or ordered by their state, clusters, images or text here: the API server was started without --index-database-file; list them without, or ask the operator of Kairship for it")
+			"Workloads cannot be selected or ordered by their state, clusters, images or text, nor custom ones be listed here: the API server was started without --index-database-file; list them without, or ask the operator of Kairship for it")
 	}
 	var late bool
-	asOf, err := s.askCurrent(ctx, only && consistency.Concerns(ctx, clusters...), func(ctx context.Context) (projection.Moment, error) {
+	asOf, err := s.askCurrent(ctx, (only || q.Custom != nil) && consistency.Concerns(ctx, clusters...), func(ctx context.Context) (projection.Moment, error) {
 		at, err := ask(ctx)
 		late = at.Lag() > freshness.StaleAfter
 		return at, err
 	})
-	if !only && (errors.Is(err, projection.ErrIncomplete) || err == nil && late) {
+	if !only && (errors.Is(err, projection.ErrIncomplete) || errors.Is(err, errBehind) || err == nil && late) {
 		return asOf, errPassedBy
 	}
 	return asOf, err
@@ -132,7 +141,7 @@ func (s *Source) selected(ctx context.Context, q *index.ListQuery, clusters []st
 // passedBy returns the error of a list that the projection cannot make: the index is asked,
 // unless the list needs the projection.
 func passedBy(q *index.ListQuery, err error) error {
-	if q.Projected != nil {
+	if q.Projected != nil || q.Custom != nil && len(q.Types) == 0 {
 		return err
 	}
 	return errPassedBy
@@ -141,22 +150,29 @@ func passedBy(q *index.ListQuery, err error) error {
 // whole puts the whole objects of some pages in the place of what the projection has of
 // them. What was deleted since is left out.
 func (s *Source) whole(ctx context.Context, pages ...*index.Page) error {
-	var keys []index.Key
+	var stored, others []index.Key
 	for _, page := range pages {
 		for _, o := range page.Items {
-			keys = append(keys, wholeKey(o))
+			switch key := wholeKey(o); {
+			case key.Type.Resource == "":
+			case s.Projection != nil && projection.Readable(key.Type.Group, key.Type.Resource):
+				stored = append(stored, key)
+			default:
+				others = append(others, key)
+			}
 		}
 	}
-	if len(keys) == 0 {
-		return nil
-	}
-	var found map[index.Key]*index.Object
-	err := errPassedBy
-	if s.Projection != nil && projection.Readable(keys[0].Type.Group, keys[0].Type.Resource) {
-		found, err = s.stored(ctx, keys, index.Whole)
-	}
+	found, err := s.stored(ctx, stored, index.Whole)
 	if errors.Is(err, errPassedBy) {
-		found, err = s.Index.GetMany(ctx, keys, index.Whole)
+		others, err = append(others, stored...), nil
+	}
+	if err == nil && len(others) > 0 {
+		var more map[index.Key]*index.Object
+		if more, err = s.Index.GetMany(ctx, others, index.Whole); err == nil {
+			more = maps.Clone(more)
+			maps.Copy(more, found)
+			found = more
+		}
 	}
 	if err != nil {
 		return err
@@ -165,6 +181,10 @@ func (s *Source) whole(ctx context.Context, pages ...*index.Page) error {
 		var items []*index.Object
 		for _, o := range page.Items {
 			whole := found[wholeKey(o)]
+			if whole == nil && o.State != nil && workload.Kind(o.State.Kind).Custom() {
+				items = append(items, o) // Its instance is asked for the rest.
+				continue
+			}
 			if whole == nil || o.Pod != nil && whole.Meta.UID != o.Meta.UID {
 				continue // It was deleted, perhaps with another pod of its name in its place.
 			}
@@ -206,8 +226,8 @@ func (s *Source) ListParts(ctx context.Context, q index.ListQuery, parts []index
 		clusters[i] = part.Cluster
 	}
 	switch {
-	case q.Projected == nil && !s.serves(ctx, q.Types, clusters...):
-	case q.Projected == nil && q.Detail == index.Whole:
+	case plain(&q) && !s.serves(ctx, q.Types, clusters...):
+	case plain(&q) && q.Detail == index.Whole:
 		pages, err := s.Index.ListParts(ctx, q, parts)
 		if err != nil {
 			return nil, err
@@ -227,7 +247,13 @@ func (s *Source) ListParts(ctx context.Context, q index.ListQuery, parts []index
 		}
 		return pages, s.whole(ctx, slices.Collect(maps.Values(pages))...)
 	}
-	return s.listSent(ctx, q, parts)
+	custom := q.Custom != nil && s.Projection != nil
+	q.Custom = nil
+	pages, err := s.listSent(ctx, q, parts)
+	for _, page := range pages {
+		page.WithoutCustom = custom
+	}
+	return pages, err
 }
 
 func (s *Source) parts(ctx context.Context, q *index.ListQuery, parts []index.Part, clusters []string) (map[index.Part]*index.Page, error) {
@@ -263,9 +289,11 @@ func (s *Source) parts(ctx context.Context, q *index.ListQuery, parts []index.Pa
 
 // GetMany reads some objects. Those that there are not are missing.
 func (s *Source) GetMany(ctx context.Context, keys []index.Key, detail index.Detail) (map[index.Key]*index.Object, error) {
-	var workloads, stored, others []index.Key
+	var workloads, custom, stored, others []index.Key
 	for _, key := range keys {
 		switch {
+		case isCustomKey(&key):
+			custom = append(custom, key)
 		case detail != index.Whole && s.serves(ctx, []index.Type{key.Type}, key.Cluster):
 			workloads = append(workloads, key)
 		case s.Projection != nil && projection.Readable(key.Type.Group, key.Type.Resource):
@@ -275,7 +303,12 @@ func (s *Source) GetMany(ctx context.Context, keys []index.Key, detail index.Det
 		}
 	}
 	all := make(map[index.Key]*index.Object, len(keys))
-	found, err := s.find(ctx, workloads, projection.Show{States: true, Objects: true})
+	found, err := s.findCustom(ctx, custom, detail)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(all, found)
+	found, err = s.find(ctx, workloads, projection.Show{States: true, Objects: true})
 	switch {
 	case errors.Is(err, errPassedBy):
 		stored = append(stored, workloads...)
@@ -335,36 +368,71 @@ func (s *Source) find(ctx context.Context, keys []index.Key, show projection.Sho
 	if len(keys) == 0 {
 		return nil, nil //nolint:nilnil // Nothing is found of nothing.
 	}
-	asked := make([]projection.WorkloadKey, len(keys))
+	page, late, err := s.findCurrent(ctx, keys, show, false)
+	if errors.Is(err, projection.ErrIncomplete) || err == nil && late {
+		return nil, errPassedBy
+	}
+	return page, err
+}
+
+// findCustom reads some custom workloads, which the projection alone has.
+func (s *Source) findCustom(ctx context.Context, keys []index.Key, detail index.Detail) (map[index.Key]*index.Object, error) {
+	if len(keys) == 0 {
+		return nil, nil //nolint:nilnil // Nothing is found of nothing.
+	}
+	if s.Projection == nil {
+		return nil, apierror.New(apierror.CodeIndexUnavailable,
+			"Custom workloads cannot be read here: the API server was started without --index-database-file; ask the operator of Kairship for it")
+	}
+	clusters := make([]string, len(keys))
 	for i := range keys {
-		kind, _ := workload.KindFromGVR(keys[i].Type.GroupVersionResource())
-		asked[i] = projection.WorkloadKey{
-			Instance: v1alpha1.InstanceOfVirtualCluster(keys[i].Cluster), Namespace: keys[i].Namespace, Name: keys[i].Name, Kind: string(kind),
+		clusters[i] = keys[i].Cluster
+	}
+	found, _, err := s.findCurrent(ctx, keys, projection.Show{States: true, Objects: true}, consistency.Concerns(ctx, clusters...))
+	if err != nil || detail != index.Whole {
+		return found, err
+	}
+	page := &index.Page{}
+	for _, key := range keys {
+		if o := found[key]; o != nil {
+			page.Items = append(page.Items, o)
 		}
 	}
+	if err := s.whole(ctx, page); err != nil {
+		return nil, err
+	}
+	for _, o := range page.Items {
+		found[keyOf(&o.State.WorkloadKey)] = o
+	}
+	return found, nil
+}
+
+// findCurrent reads some workloads from the projection, and reports whether this is late.
+func (s *Source) findCurrent(ctx context.Context, keys []index.Key, show projection.Show, current bool) (objects map[index.Key]*index.Object, late bool, err error) {
+	asked := make([]projection.WorkloadKey, len(keys))
+	for i := range keys {
+		asked[i] = workloadKeyOf(&keys[i])
+	}
 	var found *projection.Selection
-	asOf, err := s.askCurrent(ctx, false, func(ctx context.Context) (projection.Moment, error) {
+	asOf, err := s.askCurrent(ctx, current, func(ctx context.Context) (projection.Moment, error) {
 		var err error
 		if found, err = s.Projection.Find(ctx, asked, show); err != nil {
 			return projection.Moment{}, err
 		}
 		return found.Moment, nil
 	})
-	if errors.Is(err, projection.ErrIncomplete) || err == nil && found.Lag() > freshness.StaleAfter {
-		return nil, errPassedBy
-	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	page, err := pageOf(ctx, found, asOf)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	objects := make(map[index.Key]*index.Object, len(page.Items))
+	objects = make(map[index.Key]*index.Object, len(page.Items))
 	for i, o := range page.Items {
 		objects[keyOf(&found.Items[i].WorkloadKey)] = o
 	}
-	return objects, nil
+	return objects, found.Lag() > freshness.StaleAfter, nil
 }
 
 // serves reports whether objects of some types are read from the projection: those are
@@ -392,7 +460,11 @@ func pageOf(ctx context.Context, found *projection.Selection, asOf time.Time) (*
 		if text == nil {
 			text = []byte("{}")
 		}
-		o, err := index.NewProjected(key.Cluster, key.Type, text, item.State, asOf)
+		of, err := typeOfItem(item)
+		if err != nil {
+			return nil, err
+		}
+		o, err := index.NewProjected(key.Cluster, of, text, item.State, asOf)
 		if err != nil {
 			return nil, err
 		}
@@ -423,3 +495,6 @@ func clustersOf(q *index.ListQuery) []string {
 	}
 	return clusters
 }
+
+// plain reports whether the index has all that a list asks for.
+func plain(q *index.ListQuery) bool { return q.Projected == nil && q.Custom == nil }

@@ -82,6 +82,8 @@ type Uncollected interface {
 	Collected(ctx context.Context, instance string, of schema.GroupVersionResource) (collection.State, error)
 	// Check refuses a kind that an instance does not serve.
 	Check(ctx context.Context, instance string, of schema.GroupVersionResource) error
+	// ResourceOf returns the resource that serves a kind in an instance.
+	ResourceOf(ctx context.Context, instance string, of schema.GroupVersionKind) (schema.GroupVersionResource, error)
 	// ListOne lists from the instance of the request itself.
 	ListOne(ctx context.Context, r listing.Request) (*listing.Result, error)
 }
@@ -117,6 +119,38 @@ func (s *Service) Get(ctx context.Context, instance string, of Kind, namespace *
 		return nil, err
 	}
 	return c.Nodes[0], nil
+}
+
+// OfKind returns whole objects of a kind, by namespace and name; those that there are not are missing. They
+// are read in one list from where the objects of the kind are.
+func (s *Service) OfKind(ctx context.Context, instance string, of schema.GroupVersionKind, names []object.Name) (map[object.Name]*object.Object, error) {
+	gvr, err := s.live.ResourceOf(ctx, instance, of)
+	if err != nil {
+		return nil, err
+	}
+	kind, f := Kind{Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource}, &Filter{}
+	for _, n := range names {
+		if !slices.Contains(f.Namespaces, n.Namespace) {
+			f.Namespaces = append(f.Namespaces, n.Namespace)
+		}
+		if !slices.Contains(f.Name, n.Name) {
+			f.Name = append(f.Name, n.Name)
+		}
+	}
+	found, most := make(map[object.Name]*object.Object, len(names)), page.MaxSize
+	for args := (page.Args{First: &most}); ; {
+		c, err := s.List(ctx, instance, kind, args, f, nil, false, index.Whole)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range c.Nodes {
+			found[object.Name{Instance: instance, Namespace: r.Namespace(), Name: r.Name()}] = &r.Object
+		}
+		if !c.PageInfo.HasNextPage {
+			return found, nil
+		}
+		args.After = c.PageInfo.EndCursor
+	}
 }
 
 // List returns a page of objects of one kind.

@@ -57,6 +57,10 @@ func (l *live) Collected(_ context.Context, instance string, _ schema.GroupVersi
 
 func (l *live) Check(context.Context, string, schema.GroupVersionResource) error { return l.refuses }
 
+func (l *live) ResourceOf(_ context.Context, _ string, of schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	return of.GroupVersion().WithResource(strings.ToLower(of.Kind) + "s"), l.refuses
+}
+
 func (l *live) ListOne(context.Context, listing.Request) (*listing.Result, error) {
 	l.asked++
 	if l.fails != nil {

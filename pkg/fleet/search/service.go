@@ -178,6 +178,7 @@ func (s *search) workloads() error {
 		return nil
 	}
 	r := s.request(workloadTypes())
+	r.Custom = &index.Custom{}
 	result, err := s.lister.List(s.ctx, r)
 	if err != nil {
 		return err
@@ -191,7 +192,7 @@ func (s *search) workloads() error {
 		of := subjectOf(o)
 		of.images = template.Images()
 		name := v1alpha1.InstanceOfVirtualCluster(o.Cluster)
-		kind, _ := workload.KindFromGVR(typeOf(r.Types, o).GroupVersionResource())
+		kind, _ := workload.KindOf(o)
 		s.add(Hit{Type: TypeWorkload, Kind: o.Kind, InstanceName: name, id: nodeid.New(workload.TypeName, name, string(kind), of.namespace, of.name)}, of)
 	}
 	return nil

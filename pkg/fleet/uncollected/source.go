@@ -13,6 +13,7 @@ package uncollected
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -111,6 +112,38 @@ func (s *Source) Check(ctx context.Context, instance string, of schema.GroupVers
 		_, err = find(ctx, client, of)
 	}
 	return apierror.In(err, instance)
+}
+
+// ResourceOf returns the resource that serves a kind in an instance, as far as it is remembered which
+// kinds this serves. Callers who may not see the instance get the error of a missing one.
+func (s *Source) ResourceOf(ctx context.Context, instance string, of schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	none := schema.GroupVersionResource{}
+	_, visible, err := s.reader.access.Instance(ctx, instance)
+	if err == nil && !visible {
+		err = apierror.NotFound("Instance", instance)
+	}
+	if err != nil {
+		return none, err
+	}
+	client, err := s.reader.clients.Get(ctx, instance)
+	if err != nil {
+		return none, apierror.In(err, instance)
+	}
+	for _, discover := range []func(context.Context) (*instanceproxy.Discovery, error){client.Discovery, client.Rediscover} {
+		known, err := discover(ctx)
+		if err != nil {
+			return none, apierror.In(undiscovered(client, of.GroupVersion().WithResource(of.Kind), err), instance)
+		}
+		for _, list := range known.Resources {
+			for i := range list.APIResources {
+				r := &list.APIResources[i]
+				if list.GroupVersion == of.GroupVersion().String() && r.Kind == of.Kind && !strings.Contains(r.Name, "/") {
+					return of.GroupVersion().WithResource(r.Name), nil
+				}
+			}
+		}
+	}
+	return none, apierror.In(apierror.New(apierror.CodeInstanceUnavailable, "instance %q does not serve the kind %s of %s at this moment; try again", instance, of.Kind, of.GroupVersion()), instance)
 }
 
 // unanswered makes ErrUnanswered a cause of an error.

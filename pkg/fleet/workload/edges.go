@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -35,6 +36,9 @@ func (s *Service) compute(ctx context.Context, w *Workload) (*Status, error) {
 	if known := w.Indexed.State; known != nil {
 		return statusOf(known), nil
 	}
+	if w.kind.Custom() {
+		return nil, errNoState
+	}
 	facts, err := s.facts(ctx, w)
 	if err != nil {
 		return nil, err
@@ -42,6 +46,9 @@ func (s *Service) compute(ctx context.Context, w *Workload) (*Status, error) {
 	status := Evaluate(*facts)
 	return &status, nil
 }
+
+// errNoState is a mistake of ours: custom workloads are read from the projection with their states.
+var errNoState = errors.New("a custom workload was read without its state")
 
 // facts gathers what the state is computed from, as far as the caller may see it.
 func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
@@ -130,6 +137,9 @@ func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail)
 	fresh, held := s.collected(ctx, in)[p.Cluster]
 	if !held {
 		return nil, nil //nolint:nilnil // Nothing is collected from a foreign member.
+	}
+	if w.kind.Custom() {
+		return nil, nil //nolint:nilnil // What the index has of its kind in the member is a resource.
 	}
 	o, err := s.optional(ctx, memberObjectKey(w.Indexed, p.Cluster), detail)
 	if err != nil || o == nil {

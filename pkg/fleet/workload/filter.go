@@ -22,6 +22,7 @@ type PolicyReference struct {
 type Filter struct {
 	Instances     []string
 	Kinds         []Kind
+	CustomKinds   []string
 	Namespaces    []string
 	Name          []string
 	NameContains  *string
@@ -107,15 +108,23 @@ func (a ListArgs) request(noun string, instances []string, needs Needs) (listing
 	if f == nil {
 		f = &Filter{}
 	}
+	custom, err := f.custom()
+	if err != nil {
+		return listing.Request{}, err
+	}
 	r := listing.Request{
 		Noun:      noun,
-		Types:     indexTypes(f.Kinds),
+		Types:     f.types(),
+		Custom:    custom,
 		Instances: instances,
 		Args:      a.Args,
 		Filter:    listing.Filter{Namespaces: f.Namespaces, Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
 		Order:     a.Order.index(),
 		WithCount: needs.Count,
 		Detail:    needs.template(),
+	}
+	if f.Kinds != nil || f.CustomKinds != nil {
+		r.SelectIdentity = custom
 	}
 	words, err := listing.Words(f.Text)
 	if err != nil {
@@ -129,6 +138,56 @@ func (a ListArgs) request(noun string, instances []string, needs Needs) (listing
 		r.Fields = policyFields(p)
 	}
 	return r, nil
+}
+
+// types are the types of the kinds of the filter that are not custom.
+func (f *Filter) types() []index.Type {
+	if f.Kinds == nil && f.CustomKinds != nil {
+		return nil
+	}
+	return indexTypes(f.Kinds)
+}
+
+// custom are the custom workloads that a list with the filter has; nil for none.
+func (f *Filter) custom() (*index.Custom, error) {
+	switch {
+	case f.CustomKinds != nil: // CUSTOM stands for them.
+	case f.Kinds == nil || slices.Contains(f.Kinds, KindCustom):
+		return &index.Custom{}, nil
+	default:
+		return nil, nil //nolint:nilnil // Other kinds are asked for.
+	}
+	custom := &index.Custom{Kinds: []string{}}
+	for _, name := range f.CustomKinds {
+		kind, err := customKindIn("filter.customKinds", name)
+		if err != nil {
+			return nil, err
+		}
+		custom.Kinds = append(custom.Kinds, string(kind))
+	}
+	return custom, nil
+}
+
+// customKindIn reads the name of a custom kind in an argument.
+func customKindIn(argument, name string) (Kind, error) {
+	kind, ok := ParseCustomKind(name)
+	if !ok {
+		return "", apierror.Invalid(argument, "%q is not a kind of custom workloads: give the kind and its group, for example \"Rollout.argoproj.io\"; kinds that are built into Kubernetes, or belong to Karmada, are none", name)
+	}
+	return kind, nil
+}
+
+// OneKind is the kind that an argument kind names, with one customKind beside it for CUSTOM.
+func OneKind(kind Kind, custom *string) (Kind, error) {
+	switch {
+	case kind != KindCustom && custom != nil:
+		return "", apierror.Invalid("customKind", "This is for the kind CUSTOM, and the kind is %s: leave one of them out", kind)
+	case kind != KindCustom:
+		return kind, nil
+	case custom == nil:
+		return "", apierror.Invalid("customKind", "CUSTOM stands for many kinds: say which, for example \"Rollout.argoproj.io\"")
+	}
+	return customKindIn("customKind", *custom)
 }
 
 // projected is what only the projection can select by; nil for nothing.

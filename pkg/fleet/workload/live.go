@@ -171,12 +171,12 @@ func (f *Filter) Of() []string {
 	return f.Instances
 }
 
-// Types are the types of the kinds of the filter.
+// Types are the types of the kinds of the filter that are not custom.
 func (f *Filter) Types() []index.Type {
 	if f == nil {
 		return indexTypes(nil)
 	}
-	return indexTypes(f.Kinds)
+	return f.types()
 }
 
 // Matcher returns a function that reports whether a list with the filter has an observed workload.
@@ -188,6 +188,9 @@ func (f *Filter) Matcher() (func(*Observed) bool, error) {
 	}
 	if f == nil {
 		f = &Filter{}
+	}
+	if slices.Contains(f.Kinds, KindCustom) || f.CustomKinds != nil {
+		return nil, apierror.Invalid("filter.kinds", "Custom workloads are not followed here: follow the objects of their kind with resourceChanged, or their bindings, and list workloads when one changes")
 	}
 	if f.Policy != nil && f.Policy.Name == "" {
 		return nil, apierror.Invalid("filter.policy.name", "Give the name of a policy")

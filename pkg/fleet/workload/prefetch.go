@@ -116,7 +116,7 @@ func (p *prefetch) start(all []placed) {
 			if p.needs.Overrides {
 				metadata = append(metadata, workKey(one.row, cluster))
 			}
-			if !p.needs.Objects {
+			if _, custom := customKindOf(one.row); custom || !p.needs.Objects {
 				continue
 			}
 			if slices.Contains(joined()[instanceOf(one.row)], cluster) {

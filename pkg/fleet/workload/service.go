@@ -224,6 +224,7 @@ func (s *Service) page(ctx context.Context, result *listing.Result, r listing.Re
 		})
 	}
 	c := listing.Connection(result, func(o *index.Object) Any { return made[o] })
+	c.WithoutCustom = result.WithoutCustom
 	listing.Count(ctx, s.lister, c, r, needs.Facets)
 	return c
 }

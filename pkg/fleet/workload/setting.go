@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 )
@@ -18,6 +20,8 @@ type setting struct {
 	// joined are the inventory's clusters that are joined to each instance; nil where other
 	// settings of the answer do not share them.
 	joined func() map[string][]string
+	// custom are the custom workloads of the answer whose templates the index does not have, by kind.
+	custom map[schema.GroupVersionKind]*templates
 
 	// What is known of the members is found out when it is needed first.
 	once sync.Once

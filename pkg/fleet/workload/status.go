@@ -124,6 +124,8 @@ type ReplicaCounts struct {
 //     ones, since a Job's template never changes. A Job that Karmada divides gets
 //     its share of the completions from the member's own object; nil without it.
 //   - CronJob: it has no replicas; all counts are nil, and 0 in the sum.
+//   - A custom workload: desired is what the binding assigns, nil where Karmada's interpreter knows no
+//     replicas of the kind; the others are the fields of these names in the aggregated status.
 type PlacementStatus struct {
 	// Cluster is the member cluster's name.
 	Cluster string

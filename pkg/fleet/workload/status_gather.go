@@ -55,6 +55,9 @@ func Gather(kind Kind, template *Object, from Source) (*Facts, error) {
 	for _, work := range works {
 		Record(f.Overrides, work.Namespace, work.Annotations)
 	}
+	if kind.Custom() {
+		return f, nil // Its state is what Karmada makes of its objects.
+	}
 	f.Objects, err = from.Objects(clustersOf(f.Binding))
 	return f, err
 }

@@ -69,6 +69,9 @@ func behind(in Facts, seen *observation) bool {
 }
 
 func kindHealth(in Facts, p PlacementStatus, seen *observation) (Health, string) {
+	if in.Kind.Custom() {
+		return customHealth(p, seen)
+	}
 	switch in.Kind {
 	case KindJob:
 		return jobHealth(in, p, &seen.status)
@@ -211,7 +214,11 @@ func rollUp(in Facts, placements []PlacementStatus) (Health, string) {
 	if len(scheduled) == 0 {
 		return notPlaced(in, scheduling)
 	}
-	health, message := worst(scheduled)
+	roll := worst
+	if in.Kind.Custom() {
+		roll = worstCustom
+	}
+	health, message := roll(scheduled)
 	if pending := pendingDecision(in, scheduling); pending != "" {
 		if health == HealthHealthy {
 			health = HealthProgressing

@@ -4,10 +4,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kind is a kind of workload. The values are those of the GraphQL enum WorkloadKind.
+// Kind is a kind of workload. The values are those of the GraphQL enum WorkloadKind, and the names of
+// the kinds that its value CUSTOM stands for; see Shown.
 type Kind string
 
-// The kinds that are workloads.
+// The kinds that are workloads wherever they are.
 const (
 	KindDeployment  Kind = "DEPLOYMENT"
 	KindStatefulSet Kind = "STATEFUL_SET"
@@ -48,7 +49,8 @@ const (
 	// HealthUnmanaged means that the workload runs where it was sent, and that no
 	// policy manages its propagation any more: changes do not reach the clusters.
 	HealthUnmanaged Health = "UNMANAGED"
-	// HealthUnknown means that none of its clusters can be observed.
+	// HealthUnknown means that none of its clusters can be observed, or that Karmada's interpreter has
+	// no health of a custom workload.
 	HealthUnknown Health = "UNKNOWN"
 )
 
@@ -67,7 +69,7 @@ var kinds = []kindInfo{
 	{KindCronJob, schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}, "cronjobs"},
 }
 
-// Kinds lists every kind, in the order of the schema.
+// Kinds lists every kind but custom ones, in the order of the schema.
 func Kinds() []Kind {
 	out := make([]Kind, 0, len(kinds))
 	for _, k := range kinds {
@@ -97,20 +99,32 @@ func KindFromGVR(gvr schema.GroupVersionResource) (Kind, bool) {
 	return "", false
 }
 
-// Valid reports whether k is one of the kinds.
+// Valid reports whether k is the kind of a workload: one of the kinds, or a kind of custom workloads.
 func (k Kind) Valid() bool {
+	if k.Custom() {
+		parsed, ok := ParseCustomKind(string(k))
+		return ok && parsed == k
+	}
 	_, ok := k.info()
 	return ok
 }
 
-// GVK is the Kubernetes group, version and kind; empty for an invalid Kind.
+// GVK is the Kubernetes group, version and kind; empty for an invalid Kind, and without a version for
+// a kind of custom workloads.
 func (k Kind) GVK() schema.GroupVersionKind {
+	if k.Custom() {
+		return schema.ParseGroupKind(string(k)).WithVersion("")
+	}
 	info, _ := k.info()
 	return info.gvk
 }
 
-// GVR is the Kubernetes group, version and resource; empty for an invalid Kind.
+// GVR is the Kubernetes group, version and resource; empty for an invalid Kind, and for a kind of
+// custom workloads the group alone.
 func (k Kind) GVR() schema.GroupVersionResource {
+	if k.Custom() {
+		return schema.GroupVersionResource{Group: k.GVK().Group}
+	}
 	info, _ := k.info()
 	return schema.GroupVersionResource{Group: info.gvk.Group, Version: info.gvk.Version, Resource: info.resource}
 }

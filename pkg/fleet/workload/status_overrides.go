@@ -104,6 +104,9 @@ func (in Facts) selectedBy(selectors []policyv1alpha1.ResourceSelector) int {
 		return selectedAsAny
 	}
 	apiVersion, kind := in.Kind.GVK().ToAPIVersionAndKind()
+	if in.Kind.Custom() {
+		apiVersion = in.Template.APIVersion // A custom kind may have several versions.
+	}
 	best := notSelected
 	for i := range selectors {
 		s := &selectors[i]

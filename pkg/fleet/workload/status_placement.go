@@ -144,7 +144,7 @@ func leavingPlacement(in Facts, cluster string, item *workv1alpha2.AggregatedSta
 		Applied: item != nil && item.Applied,
 		Health:  HealthProgressing,
 	}
-	if in.Kind != KindCronJob {
+	if in.Kind != KindCronJob && (!in.Kind.Custom() || in.Binding.Spec.Replicas > 0) {
 		p.Desired = ptr32(0)
 	}
 	p.Ready, p.Available, p.Updated = observe(in, cluster, item).counts(in.Kind)
@@ -208,11 +208,16 @@ type observation struct {
 	// karmadaHealth is the health that Karmada computed from the member's whole object: Healthy,
 	// Unhealthy or Unknown.
 	karmadaHealth workv1alpha2.ResourceHealth
+	// custom are the replicas of a custom workload; nil for any other.
+	custom *customCounts
 }
 
 // observe picks the best source for a cluster: the member's own object unless
 // its collection is stale, else what Karmada aggregated; nil when there is neither.
 func observe(in Facts, cluster string, item *workv1alpha2.AggregatedStatusItem) *observation {
+	if in.Kind.Custom() {
+		return observeCustom(item)
+	}
 	object := in.Objects[cluster]
 	if object != nil && !object.belongsTo(bindingID(in.Binding)) {
 		object = nil
@@ -262,6 +267,9 @@ func (o *observation) counts(kind Kind) (ready, available, updated *int32) {
 	if o == nil || kind == KindCronJob {
 		return nil, nil, nil
 	}
+	if o.custom != nil {
+		return o.custom.ready, o.custom.available, o.custom.updated
+	}
 	s := &o.status
 	switch kind {
 	case KindDaemonSet:
@@ -281,6 +289,9 @@ func (o *observation) inSync(in Facts, suspended bool) bool {
 
 // desired is how many replicas the cluster was asked to run; see PlacementStatus.
 func desired(in Facts, target workv1alpha2.TargetCluster, seen *observation, suspended bool) *int32 {
+	if in.Kind.Custom() {
+		return customDesired(in, target)
+	}
 	switch in.Kind {
 	case KindCronJob:
 		return nil

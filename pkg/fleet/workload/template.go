@@ -3,7 +3,8 @@ package workload
 // Template is what the template of a workload says itself: the replicas and
 // containers that are stored in the instance, before policies and overrides.
 type Template struct {
-	// replicasOf of a Deployment or StatefulSet; nil for the other kinds.
+	// Replicas of a Deployment or StatefulSet, or of a custom workload that has spec.replicas; nil for
+	// the other kinds.
 	Replicas *int
 	// Parallelism of a Job, or of the Jobs of a CronJob; nil for the other kinds.
 	Parallelism *int
@@ -31,6 +32,10 @@ func (w *Workload) Template() (*Template, error) {
 func templateOf(kind Kind, o *Object) *Template {
 	pod := o.podTemplate()
 	t := &Template{Containers: pod.Spec.Containers, InitContainers: pod.Spec.InitContainers}
+	if kind.Custom() {
+		t.Replicas = intOf(o.Spec.Replicas)
+		return t
+	}
 	switch kind {
 	case KindDeployment, KindStatefulSet:
 		t.Replicas = intOf(o.Spec.Replicas)

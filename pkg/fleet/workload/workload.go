@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
@@ -38,6 +40,8 @@ type (
 	Job struct{ *Workload }
 	// CronJob is a CronJob of an instance.
 	CronJob struct{ *Workload }
+	// CustomWorkload is a custom resource of an instance that has a binding.
+	CustomWorkload struct{ *Workload }
 )
 
 // Workload is the template of a workload in an instance, whatever its kind.
@@ -57,6 +61,12 @@ type Workload struct {
 // newWorkload makes the workload of an object; nil when the object is none.
 func newWorkload(in *setting, o *index.Object) Any {
 	w := &Workload{Object: object.New(in.instance, o, in.fresh), setting: in}
+	if kind, ok := customKindOf(o); ok {
+		w.kind = kind
+		c := &CustomWorkload{w}
+		in.add(c)
+		return c
+	}
 	switch o.Kind {
 	case index.Deployments.Kind:
 		w.kind = KindDeployment
@@ -88,8 +98,8 @@ func (w *Workload) ID() string {
 	return nodeid.New(TypeName, w.Instance, string(w.kind), w.Namespace(), w.Name())
 }
 
-// Kind of the workload.
-func (w *Workload) Kind() Kind { return w.kind }
+// Kind of the workload, as the API names it.
+func (w *Workload) Kind() Kind { return w.kind.Shown() }
 
 // errNoTemplate is a mistake of ours: a field needs more than the metadata, and
 // Needs did not say so. It is better seen than answered with nothing.
@@ -99,6 +109,13 @@ var errNoTemplate = errors.New("only the metadata of the workload was read")
 func (w *Workload) decoded() (*Object, error) {
 	if w.Indexed.MetadataOnly() {
 		return nil, errNoTemplate
+	}
+	if w.kind.Custom() {
+		c, err := index.Decode[customObject](w.Indexed)
+		if err != nil {
+			return nil, err
+		}
+		return c.object, nil
 	}
 	return index.Decode[Object](w.Indexed)
 }
@@ -121,6 +138,9 @@ func (c *CronJob) Schedule() (string, error) {
 	return t.Spec.Schedule, nil
 }
 
+// CustomKind is the name of its kind and of the group of that, as filters take it.
+func (c *CustomWorkload) CustomKind() string { return string(c.kind) }
+
 // Completions is how many pods should complete.
 func (j *Job) Completions() (*int, error) {
 	t, err := j.decoded()
@@ -137,14 +157,29 @@ func (k Kind) indexType() index.Type {
 	return index.Type{Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Kind: k.GVK().Kind}
 }
 
-// indexTypes are the types of some kinds, of all where none are named.
+// indexTypes are the types of some kinds, of all where none are named. Custom ones have none.
 func indexTypes(kinds []Kind) []index.Type {
 	if kinds == nil {
 		kinds = Kinds()
 	}
-	types := make([]index.Type, len(kinds))
-	for i, k := range kinds {
-		types[i] = k.indexType()
+	types := make([]index.Type, 0, len(kinds))
+	for _, k := range kinds {
+		if k != KindCustom {
+			types = append(types, k.indexType())
+		}
 	}
 	return types
+}
+
+// KindOf returns the kind of a workload that was read; false for anything else.
+func KindOf(o *index.Object) (Kind, bool) {
+	if kind, ok := customKindOf(o); ok {
+		return kind, true
+	}
+	return KindFromGVK(schema.FromAPIVersionAndKind(o.APIVersion, o.Kind))
+}
+
+// customKindOf returns the kind of a custom workload; false for anything else.
+func customKindOf(o *index.Object) (Kind, bool) {
+	return CustomKind(schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind())
 }

@@ -1,6 +1,8 @@
 package projector
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -42,6 +44,7 @@ func concernOf(c *projection.Change, joined map[string]projection.Collection) co
 	is := func(t index.Type) bool { return t.Group == c.Group && t.Resource == c.Resource }
 	switch {
 	case is(index.ResourceBindings):
+		// Of a custom workload, the name alone does not say the kind; see concernsOf.
 		for _, kind := range workload.Kinds() {
 			if name, ok := kind.OfBinding(c.Name); ok {
 				return concern{workloads: []projection.WorkloadKey{{Instance: instance, Namespace: c.Namespace, Name: name, Kind: string(kind)}}}
@@ -76,6 +79,13 @@ type concerns struct {
 func concernsOf(s *projection.Snapshot, changes []projection.Change, joined map[string]projection.Collection) (*concerns, error) {
 	all := &concerns{workloads: map[projection.WorkloadKey]bool{}, members: map[projection.MemberKey]bool{}}
 	seen := map[projection.Affected]bool{}
+	custom, err := customOf(s, changes)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range custom {
+		all.workloads[key] = true
+	}
 	for i := range changes {
 		c := concernOf(&changes[i], joined)
 		for _, key := range c.workloads {
@@ -101,4 +111,24 @@ func concernsOf(s *projection.Snapshot, changes []projection.Change, joined map[
 		}
 	}
 	return all, nil
+}
+
+// customOf finds the custom workloads that changes of bindings and of templates concern: the bindings
+// themselves say their kinds, or the rows that there are.
+func customOf(s *projection.Snapshot, changes []projection.Change) ([]projection.WorkloadKey, error) {
+	var bindings, templates []projection.ResourceKey
+	for i := range changes {
+		c := &changes[i]
+		key := projection.ResourceKey{Cluster: c.Cluster, Group: c.Group, Resource: c.Resource, Namespace: c.Namespace, Name: c.Name}
+		switch {
+		case v1alpha1.InstanceOfVirtualCluster(c.Cluster) == "":
+		case c.Group == index.ResourceBindings.Group && c.Resource == index.ResourceBindings.Resource:
+			key.Version = index.ResourceBindings.Version
+			bindings = append(bindings, key)
+		case workload.CustomGroup(c.Group):
+			templates = append(templates, key)
+		}
+	}
+	found, err := s.CustomOf(bindings, templates)
+	return slices.DeleteFunc(found, func(key projection.WorkloadKey) bool { return !workload.Kind(key.Kind).Valid() }), err
 }

@@ -84,7 +84,23 @@ func (p *Projector) checkMissing(ctx context.Context, rest func() error) (differ
 			}
 		}
 	}
+	for found, repaired := compared, compared; found == compared && repaired > 0; {
+		if err := rest(); err != nil {
+			return differences, err
+		}
+		found, repaired, err = p.page(ctx, func(s *projection.Snapshot) ([]projection.WorkloadKey, error) { return missingCustom(s) })
+		differences += repaired
+		if err != nil {
+			return differences, err
+		}
+	}
 	return differences, nil
+}
+
+// missingCustom finds custom workloads that have no row.
+func missingCustom(s *projection.Snapshot) ([]projection.WorkloadKey, error) {
+	keys, err := s.MissingCustom(compared)
+	return slices.DeleteFunc(keys, func(key projection.WorkloadKey) bool { return !workload.Kind(key.Kind).Valid() }), err
 }
 
 // page compares some rows. It looks at them first, for which no change waits, and has a Round for those alone

@@ -62,6 +62,24 @@ func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workloa
 	return row
 }
 
+// storedCustom is the template of a custom workload, with its resource where the index has it.
+func storedCustom(template *workload.Object, resource string) json.RawMessage {
+	if template == nil {
+		return json.RawMessage("{}")
+	}
+	o := *template
+	o.ManagedFields, o.Annotations = nil, index.WithoutShadow(o.Annotations)
+	text, err := json.Marshal(&struct {
+		*workload.Object
+
+		Resource string `json:"resource,omitempty"`
+	}{&o, resource})
+	if err != nil {
+		panic(err) // It was read from JSON.
+	}
+	return text
+}
+
 // stored is a template without what the index adds to it.
 func stored(template *workload.Object) json.RawMessage {
 	o := *template

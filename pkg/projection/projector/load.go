@@ -74,19 +74,23 @@ func (l *loader) evaluate(keys []projection.WorkloadKey) (rows []projection.Work
 		for _, key := range waiting {
 			s := &source{loader: l, key: key}
 			template, err := s.template()
-			if template == nil && err == nil {
+			if template == nil && err == nil && !s.incomplete {
 				gone = append(gone, key)
 				continue
 			}
 			var facts *workload.Facts
-			if err == nil {
+			if err == nil && template != nil {
 				facts, err = workload.Gather(workload.Kind(key.Kind), template, s)
 			}
 			if s.incomplete {
 				again = append(again, key)
 				continue
 			}
-			rows = append(rows, rowOf(key, template, facts, err))
+			row := rowOf(key, template, facts, err)
+			if workload.Kind(key.Kind).Custom() {
+				row.Object = storedCustom(template, s.resource)
+			}
+			rows = append(rows, row)
 		}
 		if waiting = again; len(waiting) == 0 {
 			return rows, gone, nil
@@ -177,6 +181,12 @@ var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Al
 // decode reads an object as the type that is needed of its kind.
 func decode(o *projection.Object) *decoded {
 	d := &decoded{}
+	if workload.CustomGroup(o.Group) {
+		if d.value, d.err = workload.ParseCustom(o.Text); d.err != nil {
+			d.err = fmt.Errorf("reading %s %s/%s of %s: %w", o.Resource, o.Namespace, o.Name, o.Cluster, d.err)
+		}
+		return d
+	}
 	switch t := (index.Type{Group: o.Group, Version: o.Version, Resource: o.Resource}); t {
 	case withoutKind(index.ResourceBindings):
 		d.value = &workv1alpha2.ResourceBinding{}

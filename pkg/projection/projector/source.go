@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -21,6 +23,8 @@ type source struct {
 	key    projection.WorkloadKey
 	// incomplete reports that something was asked for that is not read yet.
 	incomplete bool
+	// resource is that of the template of a custom workload; empty where the index does not have it.
+	resource string
 }
 
 // find looks for an object among those that were read; nil when the index has none.
@@ -55,7 +59,38 @@ func (s *source) in(cluster string) projection.ResourceKey {
 }
 
 func (s *source) template() (*workload.Object, error) {
+	if s.kind().Custom() {
+		return s.customTemplate()
+	}
 	return find[workload.Object](s, projection.Whole, s.in(s.virtual()))
+}
+
+// customTemplate is the template of a custom workload; nil when no binding is made for it. It is the one
+// of the index where this collects the kind in the version of the binding, else what the binding tells of
+// it. Only the plural of the kind is not known: those are tried that a CustomResourceDefinition usually has.
+func (s *source) customTemplate() (*workload.Object, error) {
+	b, err := s.Binding()
+	if err != nil || b == nil {
+		return nil, err
+	}
+	r := &b.Spec.Resource
+	if kind, ok := workload.BoundKind(b); !ok || kind != s.kind() || r.Name != s.key.Name {
+		return nil, nil //nolint:nilnil // The binding is another object's.
+	}
+	gvk := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)
+	plural, singular := meta.UnsafeGuessKindToResource(gvk)
+	for _, gvr := range []schema.GroupVersionResource{plural, singular} {
+		t := index.Type{Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource}
+		o, err := find[workload.Object](s, projection.Whole, resource(s.virtual(), t, s.key.Namespace, s.key.Name))
+		if err != nil {
+			return nil, err
+		}
+		if o != nil {
+			s.resource = gvr.Resource
+			return o, nil
+		}
+	}
+	return workload.BoundTemplate(b), nil
 }
 
 // Binding implements workload.Source.

@@ -149,6 +149,9 @@ func (f *Fleet) awaitCollected(ctx context.Context) error {
 	}
 	return f.once("index/samples", samples.Hash(), func() error {
 		for _, sample := range samples.All() {
+			if sample.Uncollected {
+				continue
+			}
 			if err := f.awaitIndexed(ctx, sample); err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kairship-io/kairship/deploy/local/internal/kube"
+	"github.com/kairship-io/kairship/deploy/local/internal/samples"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 
@@ -62,6 +63,12 @@ func (f *Fleet) setUpInstance(ctx context.Context, name string) error {
 			return fmt.Errorf("CRD %s: %w", crd.GetName(), err)
 		}
 	}
+	// Karmada's detector looks for new kinds twice a minute only, so they are there before it begins.
+	kinds, err := samples.Kinds(name)
+	if err != nil {
+		return err
+	}
+	crds = append(crds, kinds...)
 	objects := append([]*unstructured.Unstructured{namespace(karmadaNamespace), namespace(joinNamespace)}, crds...)
 	for _, file := range []string{"cluster-proxy-admin-rbac.yaml", "admin-clusterrole-aggregation.yaml"} {
 		rbac, err := kube.ParseFiles(filepath.Join(f.manifests["karmada/deploy"], file))

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kairship-io/kairship/deploy/local/internal/kube"
+	"github.com/kairship-io/kairship/deploy/local/internal/samples"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 
@@ -106,12 +107,18 @@ func nodeReady(o *unstructured.Unstructured) string {
 
 // setUpAccounts makes an account for Kairship's inventory, and gives the instance's admins the role to read
 // in the member: Karmada's proxy asks the member as the person, and the member decides by its own roles.
-// What Karmada needs in the member, Kairship makes when it joins it.
+// What Karmada needs in the member, Kairship makes when it joins it. The custom kinds of the samples are made
+// here too.
 func (f *Fleet) setUpAccounts(ctx context.Context, c topology.Cluster) error {
 	// Administrator, because joining a cluster to an instance creates an administrator for Karmada.
 	objects := append([]*unstructured.Unstructured{namespace(topology.SystemNamespace)},
 		serviceAccount(topology.SystemNamespace, kairshipAccount, "cluster-admin")...)
 	objects = append(objects, memberReaders(c)...)
+	kinds, err := samples.Kinds(c.Instance)
+	if err != nil {
+		return err
+	}
+	objects = append(objects, kinds...)
 	return f.applyOnce(ctx, c.Name+"/credentials", c.Name, objects)
 }
 

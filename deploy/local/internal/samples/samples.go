@@ -26,6 +26,8 @@ type Sample struct {
 	Namespace, Name string
 	// Missing returns nothing when the application is as it will stay, else what is missing.
 	Missing func(*unstructured.Unstructured) string
+	// Uncollected reports whether the index does not have the application itself.
+	Uncollected bool
 	// Scheduled is what the condition Scheduled of the application's ResourceBinding becomes; empty
 	// where no policy claims the application, so that it has none.
 	Scheduled string
@@ -46,6 +48,8 @@ func (s Sample) Binding() string {
 		return s.Name + "-daemonset"
 	case "CronJob":
 		return s.Name + "-cronjob"
+	case "Transcoder":
+		return s.Name + "-transcoder"
 	default:
 		return s.Name + "-job"
 	}
@@ -60,6 +64,8 @@ var (
 	daemonSet   = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DaemonSet"}
 	job         = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	cronJob     = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
+	// transcoder is a custom kind, which the index does not collect.
+	transcoder = schema.GroupVersionKind{Group: "media.example.com", Version: "v1", Kind: "Transcoder"}
 )
 
 // All lists the applications. The numbers follow from the manifests: replicas, how they are divided
@@ -73,6 +79,7 @@ func All() []Sample {
 		{Instance: "alpha", GVK: job, Namespace: "ops", Name: "migrate", Scheduled: "True", Missing: completed},
 		{Instance: "alpha", GVK: deployment, Namespace: "shop", Name: "stuck", Scheduled: "False", Missing: anyState},
 		{Instance: "alpha", GVK: deployment, Namespace: "shop", Name: "orphan", Missing: anyState},
+		{Instance: "alpha", GVK: transcoder, Namespace: "media", Name: "thumbnails", Scheduled: "True", Missing: anyState, Uncollected: true},
 		{Instance: "beta", GVK: deployment, Namespace: "billing", Name: "api", Scheduled: "True", Missing: status(2, "readyReplicas")},
 		{Instance: "beta", GVK: statefulSet, Namespace: "billing", Name: "ledger", Scheduled: "True", Missing: status(3, "readyReplicas")},
 	}
@@ -92,6 +99,14 @@ func completed(o *unstructured.Unstructured) string { return kube.ConditionIs(o,
 
 // anyState is for applications without a status to wait for; their binding tells.
 func anyState(*unstructured.Unstructured) string { return "" }
+
+// Kinds returns the custom kinds of an instance's applications, for the instance and its members.
+func Kinds(instance string) ([]*unstructured.Unstructured, error) {
+	if instance != "alpha" {
+		return nil, nil
+	}
+	return Objects("kinds")
+}
 
 // Objects returns the manifests of an instance's applications and policies, policies first: an
 // application that arrives before its policy would be claimed only after a delay.

@@ -22,14 +22,14 @@ func load(t *testing.T, instance string) ([]*unstructured.Unstructured, map[stri
 	return objects, byName
 }
 
-func TestTheNineApplications(t *testing.T) {
+func TestTheApplications(t *testing.T) {
 	var names []string
 	for _, s := range All() {
 		names = append(names, s.Instance+" "+s.GVK.Kind+" "+s.Namespace+"/"+s.Name)
 	}
 	want := []string{ // what the documentation promises, and what the suites query
 		"alpha Deployment shop/frontend", "alpha StatefulSet shop/cart", "alpha DaemonSet ops/agent", "alpha CronJob ops/report",
-		"alpha Job ops/migrate", "alpha Deployment shop/stuck", "alpha Deployment shop/orphan",
+		"alpha Job ops/migrate", "alpha Deployment shop/stuck", "alpha Deployment shop/orphan", "alpha Transcoder media/thumbnails",
 		"beta Deployment billing/api", "beta StatefulSet billing/ledger",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {

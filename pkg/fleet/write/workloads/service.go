@@ -78,6 +78,9 @@ func one(kind workload.Kind, can string, kinds []workload.Kind) error {
 		}
 		names[i] = string(k)
 	}
+	if kind == workload.KindCustom {
+		return apierror.Invalid("input.kind", "a custom workload cannot be %s here, because nothing is known of its spec: change it with patchResource or applyManifests; these can: %s", can, strings.Join(names, ", "))
+	}
 	return apierror.Invalid("input.kind", "a %s cannot be %s; these can: %s", kind, can, strings.Join(names, ", "))
 }
 

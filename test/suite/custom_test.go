@@ -1,0 +1,156 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairship-io/kairship/internal/poll"
+	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/gql"
+)
+
+// customAnswer is a custom workload.
+type customAnswer struct {
+	Typename                                             string `json:"__typename"`
+	Kind, CustomKind, APIVersion, KubernetesKind, Health string
+	Namespace, Name, YAML                                string
+	HealthMessage                                        *string
+	Suspended, Deleting                                  bool
+	Replicas                                             struct{ Desired, Ready int }
+	Policy, Binding                                      *struct{ Name string }
+	OverridePolicies                                     []struct{ Name string }
+	Placements                                           []customPlacement
+	Manifest                                             struct{ Spec map[string]any }
+	Events                                               struct{ TotalCount int }
+}
+
+type customPlacement struct {
+	ClusterName, Health string
+	Desired, Ready      *int
+	Applied             bool
+	Object              *struct{ Name string }
+}
+
+const customFields = `__typename ... on CustomWorkload { customKind apiVersion kubernetesKind } kind namespace name health healthMessage suspended deleting replicas { desired ready }
+	policy { name } binding { name } overridePolicies { name }
+	placements { clusterName desired ready applied health object { name } } events(first: 5) { totalCount }`
+
+// TestCustomWorkload reads the sample of a custom kind, whose template the index does not have.
+func TestCustomWorkload(t *testing.T) {
+	on := open(t)
+	want := customAnswer{
+		Typename: "CustomWorkload", Kind: "CUSTOM", CustomKind: "Transcoder.media.example.com", APIVersion: "media.example.com/v1", KubernetesKind: "Transcoder",
+		Health: "HEALTHY", Namespace: "media", Name: "thumbnails",
+		Policy: &struct{ Name string }{"thumbnails"}, Binding: &struct{ Name string }{"thumbnails-transcoder"}, OverridePolicies: []struct{ Name string }{},
+		Placements: []customPlacement{
+			{ClusterName: "m1", Health: "HEALTHY", Desired: new(1), Ready: new(1), Applied: true},
+			{ClusterName: "m2", Health: "HEALTHY", Desired: new(2), Ready: new(2), Applied: true},
+		},
+	}
+	want.Replicas.Desired, want.Replicas.Ready = 3, 3
+	poll.Until(t, propagationTimeout, "it is healthy everywhere", func(ctx context.Context) error {
+		got, _, err := gql.Query[struct {
+			Instance  struct{ Workload *customAnswer }
+			Workloads struct {
+				TotalCount int
+				Nodes      []customAnswer
+			}
+		}](ctx, on.kairship, `{ workloads(filter: {kinds: [CUSTOM], namespaces: ["media"]}) { totalCount nodes { `+customFields+` } }
+			instance(name: "alpha") { workload(kind: CUSTOM, customKind: "Transcoder.media.example.com", namespace: "media", name: "thumbnails") { `+customFields+` } } }`, nil)
+		if err != nil {
+			return err
+		}
+		if diff := cmp.Diff([]customAnswer{want}, got.Workloads.Nodes); diff != "" || got.Workloads.TotalCount != 1 {
+			return fmt.Errorf("the list of %d differs (-want +got):\n%s", got.Workloads.TotalCount, diff)
+		}
+		if diff := cmp.Diff(&want, got.Instance.Workload); diff != "" {
+			return fmt.Errorf("by its name it differs (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+	for _, tt := range []struct{ query, want string }{
+		{`workloads(filter: {text: "thumbnails"}) { totalCount nodes { name } }`, "1: thumbnails"},
+		{`workloads(filter: {namespaces: ["media"], health: [HEALTHY], policy: {namespace: "media", name: "thumbnails"}}, orderBy: {field: READY}) { totalCount nodes { name } }`, "1: thumbnails"},
+		{`workloads(filter: {namespaces: ["media"], kinds: [DEPLOYMENT, CRON_JOB]}) { totalCount nodes { name } }`, "0:"},
+		{`workloads(filter: {namespaces: ["media", "billing"], kinds: [DEPLOYMENT], customKinds: ["Transcoder.media.example.com"]}) { totalCount nodes { name } }`, "2: api thumbnails"},
+		{`instance(name: "alpha") { propagationPolicy(namespace: "media", name: "thumbnails") { workloads { totalCount nodes { name } } } }`, "1: thumbnails"},
+		{`search(text: "thumbnails", types: [WORKLOAD]) { hits { name } }`, "thumbnails"},
+	} {
+		if got := summaryOf(t, on.kairship.Must(t, gql.Request{Query: "{ " + tt.query + " }"})); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.query, got, tt.want)
+		}
+	}
+	for query, argument := range map[string]string{
+		`instance(name: "alpha") { workload(kind: CUSTOM, namespace: "media", name: "thumbnails") { name } }`:                                          "customKind",
+		`instance(name: "alpha") { workload(kind: JOB, customKind: "Transcoder.media.example.com", namespace: "media", name: "thumbnails") { name } }`: "customKind",
+		`instance(name: "alpha") { workload(kind: CUSTOM, customKind: "Deployment.apps", namespace: "shop", name: "frontend") { name } }`:              "customKind",
+		`workloads(filter: {customKinds: ["transcoders"]}) { totalCount }`:                                                                             "filter.customKinds",
+	} {
+		r := on.kairship.Must(t, gql.Request{Query: "{ " + query + " }"})
+		if len(r.Errors) != 1 || r.Errors[0].Extensions.Code != "INVALID" || r.Errors[0].Extensions.Argument != argument {
+			t.Errorf("%s: got %s, want INVALID at %s", query, r.Body, argument)
+		}
+	}
+}
+
+// TestCustomManifest reads the manifest of a custom workload from its instance, as the caller.
+func TestCustomManifest(t *testing.T) {
+	on := open(t)
+	const query = `{ workloads(filter: {customKinds: ["Transcoder.media.example.com"], namespaces: ["media"]}) { nodes { name manifest yaml } } }`
+	type answer struct {
+		Workloads struct {
+			Nodes []struct {
+				Name, YAML string
+				Manifest   struct {
+					Metadata struct{ Name string }
+					Spec     map[string]any
+				}
+			}
+		}
+	}
+	got, _ := gql.MustQuery[answer](t, on.kairship, query, nil)
+	if len(got.Workloads.Nodes) != 1 || got.Workloads.Nodes[0].Manifest.Spec["format"] != "webp" || !strings.Contains(got.Workloads.Nodes[0].YAML, "format: webp") {
+		t.Errorf("admin reads %+v", got)
+	}
+	// The roles of Kairship have no right to the kind in the instance: an operator adds it.
+	r := on.as(t, "alice").Must(t, gql.Request{Query: query})
+	body := string(r.Body)
+	if len(r.Errors) != 2 || r.Errors[0].Extensions.Code != "FORBIDDEN" || strings.Contains(body, "webp") || !strings.Contains(body, `"metadata":{"name":"thumbnails"`) {
+		t.Errorf("alice reads %s", body)
+	}
+}
+
+// TestCustomWorkloadsOfOneNamespace asks as people with a role in one namespace, and in none.
+func TestCustomWorkloadsOfOneNamespace(t *testing.T) {
+	on := open(t)
+	inside, outside := newPerson(t, on, nil), newPerson(t, on, nil)
+	bindingIn(t, on, inside, kairshipv1alpha1.RoleEditor, "alpha", "media")
+	bindingIn(t, on, outside, kairshipv1alpha1.RoleEditor, "alpha", "shop")
+	const named = `workload(kind: CUSTOM, customKind: "Transcoder.media.example.com", namespace: "media", name: "thumbnails") { name }`
+	for _, tt := range []struct{ query, in, out string }{
+		{`workloads { totalCount nodes { name } }`, "1: thumbnails", "4: cart frontend orphan stuck"},
+		{`workloads(filter: {kinds: [CUSTOM]}) { totalCount nodes { name } }`, "1: thumbnails", "0:"},
+		{`workloads(filter: {kinds: [CUSTOM]}) { facets(fields: [KIND, HEALTH, CLUSTER]) { totalValues } }`, "1 1 2", "0 0 0"},
+		{`instance(name: "alpha") { workloads(filter: {customKinds: ["Transcoder.media.example.com"]}) { totalCount nodes { name } } }`, "1: thumbnails", "0:"},
+		{`instance(name: "alpha") { ` + named + ` }`, "thumbnails", "null"},
+		{node("Workload", "alpha", "Transcoder.media.example.com", "media", "thumbnails"), "found", "null"},
+		{entities("__typename", namedBy("CustomWorkload", []string{"alpha", "Transcoder.media.example.com", "media", "thumbnails"})), "CustomWorkload", "null"},
+		{`search(text: "thumbnails", types: [WORKLOAD]) { hits { name } }`, "thumbnails", ""},
+	} {
+		for person, want := range map[*person]string{inside: tt.in, outside: tt.out} {
+			if got := summaryOf(t, person.Must(t, gql.Request{Query: "{ " + tt.query + " }"})); got != want {
+				t.Errorf("%s: got %q, want %q", tt.query, got, want)
+			}
+		}
+	}
+	for _, name := range []string{"bob", "mallory"} {
+		r := on.as(t, name).Must(t, gql.Request{Query: `{ workloads(filter: {kinds: [CUSTOM]}) { totalCount nodes { name } facets(fields: [KIND]) { totalValues } } instance(name: "alpha") { ` + named + ` } }`})
+		if strings.Contains(string(r.Body), "thumbnails") || !strings.Contains(string(r.Body), `"totalCount":0`) || len(r.Errors) > 0 {
+			t.Errorf("%s reads %s", name, r.Body)
+		}
+	}
+}
