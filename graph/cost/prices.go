@@ -9,7 +9,9 @@ const (
 	usualConditions = 5
 	usualContainers = 2
 	usualOverrides  = 2
-	usualResults    = 20
+	// usualStages is the number of stages of the propagation.
+	usualStages  = 6
+	usualResults = 20
 	// usualLines is the default number of lines of a container.
 	usualLines = 100
 	// usualFacetValues is the default number of values that are returned.
@@ -103,6 +105,10 @@ func Prices() map[string]Price {
 		"Workload.binding":          {Requests: 1},
 		"Workload.overridePolicies": {Requests: 3, Items: usualOverrides},
 		"Workload.events":           {Requests: 1},
+		// Its bindings, policies, members, Works and objects, and their pods.
+		"Workload.explanation":    {Requests: 6, Value: 20},
+		"Explanation.steps":       {Items: usualStages},
+		"ExplanationStep.reasons": {Items: usualClusters},
 		// Each container is read from its member separately.
 		"Workload.logs": {Requests: 3, Value: usualClusters * usualPods * RequestCost},
 		// The pods, and one request to each member.

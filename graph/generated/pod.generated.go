@@ -2656,6 +2656,13 @@ func (ec *executionContext) marshalOContainerTermination2ᚖgithubᚗcomᚋkairs
 	return ec._ContainerTermination(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOPod2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpodᚐPod(ctx context.Context, sel ast.SelectionSet, v *pod.Pod) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Pod(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOPodFilter2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpodᚐFilter(ctx context.Context, v any) (*pod.Filter, error) {
 	if v == nil {
 		return nil, nil

@@ -503,6 +503,7 @@ type ComplexityRoot struct {
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
 		Events           func(childComplexity int, first *int, after *string) int
+		Explanation      func(childComplexity int) int
 		Freshness        func(childComplexity int) int
 		Health           func(childComplexity int) int
 		HealthMessage    func(childComplexity int) int
@@ -536,6 +537,7 @@ type ComplexityRoot struct {
 		CustomKind       func(childComplexity int) int
 		Deleting         func(childComplexity int) int
 		Events           func(childComplexity int, first *int, after *string) int
+		Explanation      func(childComplexity int) int
 		Freshness        func(childComplexity int) int
 		Health           func(childComplexity int) int
 		HealthMessage    func(childComplexity int) int
@@ -556,6 +558,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
@@ -566,6 +569,7 @@ type ComplexityRoot struct {
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
 		Events           func(childComplexity int, first *int, after *string) int
+		Explanation      func(childComplexity int) int
 		Freshness        func(childComplexity int) int
 		Health           func(childComplexity int) int
 		HealthMessage    func(childComplexity int) int
@@ -649,6 +653,7 @@ type ComplexityRoot struct {
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
 		Events           func(childComplexity int, first *int, after *string) int
+		Explanation      func(childComplexity int) int
 		Freshness        func(childComplexity int) int
 		Health           func(childComplexity int) int
 		HealthMessage    func(childComplexity int) int
@@ -699,6 +704,31 @@ type ComplexityRoot struct {
 	EventEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	Explanation struct {
+		Stage   func(childComplexity int) int
+		State   func(childComplexity int) int
+		Steps   func(childComplexity int) int
+		Summary func(childComplexity int) int
+	}
+
+	ExplanationReason struct {
+		ClusterName func(childComplexity int) int
+		Code        func(childComplexity int) int
+		Message     func(childComplexity int) int
+		Override    func(childComplexity int) int
+		Pod         func(childComplexity int) int
+		Policy      func(childComplexity int) int
+		Remedy      func(childComplexity int) int
+	}
+
+	ExplanationStep struct {
+		Reasons func(childComplexity int) int
+		Since   func(childComplexity int) int
+		Stage   func(childComplexity int) int
+		State   func(childComplexity int) int
+		Summary func(childComplexity int) int
 	}
 
 	ExposurePort struct {
@@ -1055,6 +1085,7 @@ type ComplexityRoot struct {
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
 		Events           func(childComplexity int, first *int, after *string) int
+		Explanation      func(childComplexity int) int
 		Freshness        func(childComplexity int) int
 		Health           func(childComplexity int) int
 		HealthMessage    func(childComplexity int) int
@@ -1741,6 +1772,7 @@ type ComplexityRoot struct {
 		Instances          func(childComplexity int, first *int, after *string, filter *instance.Filter, orderBy *object.Order) int
 		Node               func(childComplexity int, id string) int
 		Pods               func(childComplexity int, first *int, after *string, filter *pod.Filter, orderBy *pod.Order) int
+		Resources          func(childComplexity int, group string, version string, resource string, instances []string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		Search             func(childComplexity int, text string, first *int, types []search.Type) int
 		Viewer             func(childComplexity int) int
 		Workloads          func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
@@ -2006,6 +2038,7 @@ type ComplexityRoot struct {
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
 		Events           func(childComplexity int, first *int, after *string) int
+		Explanation      func(childComplexity int) int
 		Freshness        func(childComplexity int) int
 		Health           func(childComplexity int) int
 		HealthMessage    func(childComplexity int) int
@@ -3892,6 +3925,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.Events(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "CronJob.explanation":
+		if e.ComplexityRoot.CronJob.Explanation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronJob.Explanation(childComplexity), true
 	case "CronJob.freshness":
 		if e.ComplexityRoot.CronJob.Freshness == nil {
 			break
@@ -4083,6 +4122,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CustomWorkload.Events(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "CustomWorkload.explanation":
+		if e.ComplexityRoot.CustomWorkload.Explanation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Explanation(childComplexity), true
 	case "CustomWorkload.freshness":
 		if e.ComplexityRoot.CustomWorkload.Freshness == nil {
 			break
@@ -4208,6 +4253,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CustomWorkload.Template(childComplexity), true
+	case "CustomWorkload.usage":
+		if e.ComplexityRoot.CustomWorkload.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Usage(childComplexity), true
 	case "CustomWorkload.viewerCan":
 		if e.ComplexityRoot.CustomWorkload.ViewerCan == nil {
 			break
@@ -4256,6 +4307,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.Events(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "DaemonSet.explanation":
+		if e.ComplexityRoot.DaemonSet.Explanation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DaemonSet.Explanation(childComplexity), true
 	case "DaemonSet.freshness":
 		if e.ComplexityRoot.DaemonSet.Freshness == nil {
 			break
@@ -4594,6 +4651,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.Events(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "Deployment.explanation":
+		if e.ComplexityRoot.Deployment.Explanation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Deployment.Explanation(childComplexity), true
 	case "Deployment.freshness":
 		if e.ComplexityRoot.Deployment.Freshness == nil {
 			break
@@ -4848,6 +4911,105 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EventEdge.Node(childComplexity), true
+
+	case "Explanation.stage":
+		if e.ComplexityRoot.Explanation.Stage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Stage(childComplexity), true
+	case "Explanation.state":
+		if e.ComplexityRoot.Explanation.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.State(childComplexity), true
+	case "Explanation.steps":
+		if e.ComplexityRoot.Explanation.Steps == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Steps(childComplexity), true
+	case "Explanation.summary":
+		if e.ComplexityRoot.Explanation.Summary == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Explanation.Summary(childComplexity), true
+
+	case "ExplanationReason.clusterName":
+		if e.ComplexityRoot.ExplanationReason.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationReason.ClusterName(childComplexity), true
+	case "ExplanationReason.code":
+		if e.ComplexityRoot.ExplanationReason.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationReason.Code(childComplexity), true
+	case "ExplanationReason.message":
+		if e.ComplexityRoot.ExplanationReason.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationReason.Message(childComplexity), true
+	case "ExplanationReason.override":
+		if e.ComplexityRoot.ExplanationReason.Override == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationReason.Override(childComplexity), true
+	case "ExplanationReason.pod":
+		if e.ComplexityRoot.ExplanationReason.Pod == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationReason.Pod(childComplexity), true
+	case "ExplanationReason.policy":
+		if e.ComplexityRoot.ExplanationReason.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationReason.Policy(childComplexity), true
+	case "ExplanationReason.remedy":
+		if e.ComplexityRoot.ExplanationReason.Remedy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationReason.Remedy(childComplexity), true
+
+	case "ExplanationStep.reasons":
+		if e.ComplexityRoot.ExplanationStep.Reasons == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationStep.Reasons(childComplexity), true
+	case "ExplanationStep.since":
+		if e.ComplexityRoot.ExplanationStep.Since == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationStep.Since(childComplexity), true
+	case "ExplanationStep.stage":
+		if e.ComplexityRoot.ExplanationStep.Stage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationStep.Stage(childComplexity), true
+	case "ExplanationStep.state":
+		if e.ComplexityRoot.ExplanationStep.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationStep.State(childComplexity), true
+	case "ExplanationStep.summary":
+		if e.ComplexityRoot.ExplanationStep.Summary == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExplanationStep.Summary(childComplexity), true
 
 	case "ExposurePort.name":
 		if e.ComplexityRoot.ExposurePort.Name == nil {
@@ -6425,6 +6587,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.Events(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "Job.explanation":
+		if e.ComplexityRoot.Job.Explanation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.Explanation(childComplexity), true
 	case "Job.freshness":
 		if e.ComplexityRoot.Job.Freshness == nil {
 			break
@@ -9600,6 +9768,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Pods(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*pod.Filter), args["orderBy"].(*pod.Order)), true
+	case "Query.resources":
+		if e.ComplexityRoot.Query.Resources == nil {
+			break
+		}
+
+		args, err := ec.field_Query_resources_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Resources(childComplexity, args["group"].(string), args["version"].(string), args["resource"].(string), args["instances"].([]string), args["first"].(*int), args["after"].(*string), args["filter"].(*resource.Filter), args["orderBy"].(*object.Order)), true
 	case "Query.search":
 		if e.ComplexityRoot.Query.Search == nil {
 			break
@@ -10598,6 +10777,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.Events(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "StatefulSet.explanation":
+		if e.ComplexityRoot.StatefulSet.Explanation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StatefulSet.Explanation(childComplexity), true
 	case "StatefulSet.freshness":
 		if e.ComplexityRoot.StatefulSet.Freshness == nil {
 			break
@@ -12706,6 +12891,219 @@ type Event {
   firstSeen: Time
   "When it last happened."
   lastSeen: Time
+}
+`, BuiltIn: false},
+	{Name: "../schema/explanation.graphqls", Input: `"""
+Where the propagation of a workload stands, and why: computed from what Karmada and the member clusters
+report, by Karmada's own rules. It names only what the caller may see.
+"""
+type Explanation {
+  "The first stage that failed; else the first that waits; else ` + "`" + `RUN` + "`" + `."
+  stage: PropagationStage!
+  "How far it is there."
+  state: ExplanationState!
+  "Why, in one text: the workload's ` + "`" + `healthMessage` + "`" + ` where that is not null."
+  summary: String!
+  "One for each stage, in their order."
+  steps: [ExplanationStep!]!
+}
+
+"The stages of the propagation, in their order."
+enum PropagationStage {
+  "A propagation policy claims the template, and Karmada makes a binding."
+  POLICY
+  "Karmada's scheduler chooses member clusters."
+  SCHEDULING
+  "Karmada makes a manifest for each cluster, changed by override policies."
+  OVERRIDE
+  "Karmada sends the manifests, as Works, unless that is suspended."
+  DISPATCH
+  "The member clusters take the manifests."
+  APPLY
+  "The workload runs in the member clusters."
+  RUN
+}
+
+"How far the propagation is in a stage."
+enum ExplanationState {
+  "The stage has done its part, in all clusters that have reached it."
+  PASSED
+  "It goes on when Karmada or a cluster has done its part, or when what was suspended is resumed."
+  WAITING
+  "Something has to be changed before it can go on, at least in one cluster."
+  FAILED
+  "An earlier stage has to pass first."
+  NOT_REACHED
+}
+
+"What happened to a workload in one stage."
+type ExplanationStep {
+  "The stage."
+  stage: PropagationStage!
+  "How far it is."
+  state: ExplanationState!
+  "In one text; that of the explanation in the stage at which it stands."
+  summary: String!
+  "Since when it is so; null when no object has a time."
+  since: Time
+  "What is known about it, the decisive first. A stage that passed may have some too."
+  reasons: [ExplanationReason!]!
+}
+
+"One thing that is known about a step. Of many that are alike, the first are listed and a last one counts the others."
+type ExplanationReason {
+  "What it is about."
+  code: ExplanationCode!
+  "The same for a person."
+  message: String!
+  "What to do about it; null when nothing has to be done, or nothing is known."
+  remedy: String
+  "The member cluster that it is about. Null too for a cluster that the workload does not go to, where the caller may not list the member clusters."
+  clusterName: String
+  "The propagation policy that it is about."
+  policy: PropagationPolicyLike
+  "The override policy that it is about."
+  override: OverridePolicyLike
+  "The pod that it is about."
+  pod: Pod
+}
+
+"What a reason is about."
+enum ExplanationCode {
+  "POLICY: this policy claims it, by the rule in the message."
+  POLICY_CLAIMED
+  "POLICY: no policy claims it; it is propagated together with what requires it."
+  POLICY_DEPENDENCY
+  "POLICY: no policy selects it."
+  POLICY_NONE
+  "POLICY: this policy selects it, and Karmada has not claimed it yet."
+  POLICY_CLAIM_PENDING
+  "POLICY: the policy that claimed it was deleted or selects it no longer. It stays where it was sent."
+  POLICY_CLAIM_LOST
+  "POLICY: the claim on the template is of a policy that does not exist any more."
+  POLICY_GONE
+  "POLICY: this policy is being deleted."
+  POLICY_DELETING
+  "POLICY: Karmada has not taken over the last change of the policy yet."
+  POLICY_CHANGE_PENDING
+  "POLICY: the claim on the template is of a policy that does not select it any more."
+  POLICY_NO_LONGER_SELECTS
+  "POLICY: this policy selects it too, and comes after the one that claims it."
+  POLICY_OUTRANKED
+  "POLICY: this policy comes before the one that claims it, and does not preempt it."
+  POLICY_NOT_PREEMPTING
+  "POLICY: this policy is activated lazily, which is by the next change of the template."
+  POLICY_LAZY
+  "POLICY: this policy waits for override policies in its ` + "`" + `dependentOverrides` + "`" + ` that do not exist."
+  POLICY_OVERRIDES_MISSING
+  "POLICY: this policy would select it, but for the kind."
+  POLICY_KIND_DIFFERS
+  "POLICY: this policy would select it, but for the apiVersion."
+  POLICY_API_VERSION_DIFFERS
+  "POLICY: this policy would select it, but for the namespace."
+  POLICY_NAMESPACE_DIFFERS
+  "POLICY: this policy would select it, but for the labels."
+  POLICY_LABELS_DIFFER
+  "POLICY: Karmada propagates nothing of this namespace."
+  NAMESPACE_NEVER_PROPAGATED
+  "POLICY: Karmada has not made or updated the binding yet."
+  BINDING_PENDING
+  "POLICY: the template is being deleted."
+  TEMPLATE_DELETING
+  "SCHEDULING: the scheduler has not decided yet."
+  SCHEDULER_PENDING
+  "SCHEDULING: the policy leaves it to another scheduler, which has not decided."
+  SCHEDULER_OTHER
+  "SCHEDULING: its scheduling is suspended."
+  SCHEDULING_SUSPENDED
+  "SCHEDULING: no cluster fits. The reasons with clusters say why."
+  NO_CLUSTER_FITS
+  "SCHEDULING: the scheduler finished, and chose no cluster."
+  NO_CLUSTER_CHOSEN
+  "SCHEDULING: the clusters that fit have no room for the replicas."
+  NOT_ENOUGH_RESOURCES
+  "SCHEDULING: a FederatedResourceQuota does not allow it."
+  QUOTA_EXCEEDED
+  "SCHEDULING: the scheduler failed."
+  SCHEDULER_ERROR
+  "SCHEDULING: the cluster does not serve the kind."
+  CLUSTER_API_MISSING
+  "SCHEDULING: the cluster does not meet the cluster affinity."
+  CLUSTER_AFFINITY
+  "SCHEDULING: the cluster has a taint that the policy does not tolerate."
+  CLUSTER_TAINT
+  "SCHEDULING: the cluster lacks the provider, region or zone by which the policy spreads."
+  CLUSTER_SPREAD
+  "SCHEDULING: it is being moved away from the cluster, gracefully."
+  CLUSTER_EVICTING
+  "SCHEDULING: it does not go to the cluster any more; what is there is being removed."
+  CLUSTER_LEAVING
+  "SCHEDULING: the cluster is leaving the instance."
+  CLUSTER_DELETING
+  "SCHEDULING: the cluster has no weight in the static weights of the policy."
+  CLUSTER_WEIGHT_ZERO
+  "SCHEDULING: the cluster fits, and the scheduler chose others."
+  CLUSTER_NOT_CHOSEN
+  "OVERRIDE: this override policy is applied in the cluster."
+  OVERRIDE_APPLIED
+  "OVERRIDE: Karmada has not applied the override policies as they are now."
+  OVERRIDE_PENDING
+  "OVERRIDE: this override policy selects it, and no rule is for the cluster."
+  OVERRIDE_OTHER_CLUSTER
+  "DISPATCH: sending changes to the cluster is suspended."
+  DISPATCH_SUSPENDED
+  "DISPATCH: Karmada has not made the Work for the cluster yet."
+  WORK_MISSING
+  "APPLY: the cluster has not taken the latest manifest yet."
+  APPLY_PENDING
+  "APPLY: the cluster has an object of this name that Karmada does not manage."
+  APPLY_CONFLICT
+  "APPLY: the cluster does not have the namespace."
+  APPLY_NAMESPACE_MISSING
+  "APPLY: the cluster does not serve the kind."
+  APPLY_API_MISSING
+  "APPLY: an admission policy, a quota or the permissions of Karmada's account refuse it."
+  APPLY_REFUSED
+  "APPLY: the manifest is not valid in the cluster."
+  APPLY_INVALID
+  "APPLY: the cluster does not accept the credentials of the instance."
+  APPLY_UNAUTHORIZED
+  "APPLY: the instance does not reach the cluster."
+  APPLY_UNREACHABLE
+  "APPLY: it failed for the reason in the message."
+  APPLY_FAILED
+  "APPLY and RUN: the cluster is not ready, so that it cannot be observed."
+  CLUSTER_NOT_READY
+  "APPLY and RUN: the instance has no such member cluster any more."
+  CLUSTER_GONE
+  "RUN: the cluster has not reported a status yet."
+  STATUS_PENDING
+  "RUN: it is on its way."
+  ROLLOUT_PROGRESSING
+  "RUN: the rollout failed."
+  ROLLOUT_FAILED
+  "RUN: pods can't be created."
+  REPLICAS_NOT_CREATED
+  "RUN: replicas that were ready are not ready any more."
+  REPLICAS_NOT_READY
+  "RUN: the Job failed."
+  JOB_FAILED
+  "RUN: the last run of the CronJob did not succeed."
+  CRON_JOB_RUN_FAILED
+  "RUN: no node takes this pod."
+  POD_UNSCHEDULABLE
+  "RUN: an image of this pod can't be pulled."
+  POD_IMAGE
+  "RUN: a container of this pod ends again and again."
+  POD_CRASHING
+  "RUN: a container of this pod can't be made, for example because a ConfigMap is missing."
+  POD_CONFIGURATION
+  "RUN: this pod failed."
+  POD_FAILED
+  "RUN: this pod runs and is not ready."
+  POD_NOT_READY
+  "RUN: this pod has not started yet."
+  POD_STARTING
 }
 `, BuiltIn: false},
 	{Name: "../schema/failover.graphqls", Input: `"How an application moves to another cluster on failure."
@@ -17696,7 +18094,34 @@ enum ActivationPreference @goModel(model: "github.com/kairship-io/kairship/pkg/f
   LAZY
 }
 `, BuiltIn: false},
-	{Name: "../schema/resource.graphqls", Input: `extend type Instance {
+	{Name: "../schema/resource.graphqls", Input: `extend type Query {
+  """
+  Objects of one kind of all instances that the caller may see, in one list. It has the instances of which the
+  index collects the kind. An instance that serves the kind and of which it is not collected has an error
+  beside the list, which names it; one that does not serve the kind has no such objects. A kind that none of
+  them serves is INVALID.
+  """
+  resources(
+    "API group; empty for the core group."
+    group: String! = ""
+    "API version, for example ` + "`" + `v1` + "`" + `."
+    version: String!
+    "Plural name, for example ` + "`" + `configmaps` + "`" + `."
+    resource: String!
+    "Only of these instances."
+    instances: [String!]
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: ResourceFilter
+    "By namespace, then name, ascending, unless told."
+    orderBy: ResourceOrder
+  ): ResourceConnection! @guard(by: VISIBLE)
+}
+
+extend type Instance {
   """
   One object of any kind that the instance serves; null when there is none of that name. See
   ` + "`" + `resources` + "`" + ` for kinds that the index does not collect, and for those that are not served.
@@ -19061,6 +19486,8 @@ interface Workload implements Node {
   binding: ResourceBinding
   "Where it runs: one per member cluster it is scheduled to, by name of the cluster."
   placements: [Placement!]!
+  "Where its propagation stands, and why; null when what it is computed from can't be read now."
+  explanation: Explanation
   "Events about the template in the instance, newest first."
   events(
     "How many to return: 1 to 500, 50 unless told."
@@ -19141,6 +19568,8 @@ type Deployment implements Node & Workload {
   binding: ResourceBinding
   "Where it runs: one per member cluster it is scheduled to, by name of the cluster."
   placements: [Placement!]!
+  "Where its propagation stands, and why; null when what it is computed from can't be read now."
+  explanation: Explanation
   "Events about the template in the instance, newest first."
   events(
     "How many to return: 1 to 500, 50 unless told."
@@ -19221,6 +19650,8 @@ type StatefulSet implements Node & Workload {
   binding: ResourceBinding
   "Where it runs: one per member cluster it is scheduled to, by name of the cluster."
   placements: [Placement!]!
+  "Where its propagation stands, and why; null when what it is computed from can't be read now."
+  explanation: Explanation
   "Events about the template in the instance, newest first."
   events(
     "How many to return: 1 to 500, 50 unless told."
@@ -19301,6 +19732,8 @@ type DaemonSet implements Node & Workload {
   binding: ResourceBinding
   "Where it runs: one per member cluster it is scheduled to, by name of the cluster."
   placements: [Placement!]!
+  "Where its propagation stands, and why; null when what it is computed from can't be read now."
+  explanation: Explanation
   "Events about the template in the instance, newest first."
   events(
     "How many to return: 1 to 500, 50 unless told."
@@ -19381,6 +19814,8 @@ type Job implements Node & Workload {
   binding: ResourceBinding
   "Where it runs: one per member cluster it is scheduled to, by name of the cluster."
   placements: [Placement!]!
+  "Where its propagation stands, and why; null when what it is computed from can't be read now."
+  explanation: Explanation
   "Events about the template in the instance, newest first."
   events(
     "How many to return: 1 to 500, 50 unless told."
@@ -19463,6 +19898,8 @@ type CronJob implements Node & Workload {
   binding: ResourceBinding
   "Where it runs: one per member cluster it is scheduled to, by name of the cluster."
   placements: [Placement!]!
+  "Where its propagation stands, and why; null when what it is computed from can't be read now."
+  explanation: Explanation
   "Events about the template in the instance, newest first."
   events(
     "How many to return: 1 to 500, 50 unless told."
@@ -19556,6 +19993,8 @@ type CustomWorkload implements Node & Workload {
   binding: ResourceBinding
   "Where it runs: one per member cluster it is scheduled to, by name of the cluster."
   placements: [Placement!]!
+  "Where its propagation stands, and why; null when what it is computed from can't be read now."
+  explanation: Explanation
   "Events about the template in the instance, newest first."
   events(
     "How many to return: 1 to 500, 50 unless told."
@@ -19580,6 +20019,12 @@ type CustomWorkload implements Node & Workload {
     "Of the run of each container before its last restart."
     previous: Boolean! = false
   ): PodLogs!
+  """
+  What its pods use together, in all its member clusters, read now from the metrics API of each, through the
+  instance and as the caller: the instance and each member decide whether the caller may. Pods are
+  those that the index has, of members that are in the inventory.
+  """
+  usage: WorkloadUsage!
   "When the template was created."
   createdAt: Time!
   "Version of the template, for optimistic concurrency."
@@ -20807,6 +21252,56 @@ func (ec *executionContext) childFields_EventEdge(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type EventEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_Explanation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "stage":
+		return ec.fieldContext_Explanation_stage(ctx, field)
+	case "state":
+		return ec.fieldContext_Explanation_state(ctx, field)
+	case "summary":
+		return ec.fieldContext_Explanation_summary(ctx, field)
+	case "steps":
+		return ec.fieldContext_Explanation_steps(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Explanation", field.Name)
+}
+
+func (ec *executionContext) childFields_ExplanationReason(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_ExplanationReason_code(ctx, field)
+	case "message":
+		return ec.fieldContext_ExplanationReason_message(ctx, field)
+	case "remedy":
+		return ec.fieldContext_ExplanationReason_remedy(ctx, field)
+	case "clusterName":
+		return ec.fieldContext_ExplanationReason_clusterName(ctx, field)
+	case "policy":
+		return ec.fieldContext_ExplanationReason_policy(ctx, field)
+	case "override":
+		return ec.fieldContext_ExplanationReason_override(ctx, field)
+	case "pod":
+		return ec.fieldContext_ExplanationReason_pod(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExplanationReason", field.Name)
+}
+
+func (ec *executionContext) childFields_ExplanationStep(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "stage":
+		return ec.fieldContext_ExplanationStep_stage(ctx, field)
+	case "state":
+		return ec.fieldContext_ExplanationStep_state(ctx, field)
+	case "summary":
+		return ec.fieldContext_ExplanationStep_summary(ctx, field)
+	case "since":
+		return ec.fieldContext_ExplanationStep_since(ctx, field)
+	case "reasons":
+		return ec.fieldContext_ExplanationStep_reasons(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExplanationStep", field.Name)
+}
+
 func (ec *executionContext) childFields_ExposurePort(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "name":
@@ -21539,6 +22034,8 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_binding(ctx, field)
 	case "placements":
 		return ec.fieldContext_Job_placements(ctx, field)
+	case "explanation":
+		return ec.fieldContext_Job_explanation(ctx, field)
 	case "events":
 		return ec.fieldContext_Job_events(ctx, field)
 	case "logs":

@@ -6,6 +6,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/explanation"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -62,6 +63,19 @@ func (r *Resolver) status(ctx context.Context, w *workload.Workload) (*workload.
 		s = unknown
 	}
 	return orElse(ctx, s, err, unknown)
+}
+
+// explanation explains where the propagation of a workload stands.
+func (r *Resolver) explanation(ctx context.Context, w *workload.Workload) (*explanation.Explanation, error) {
+	grant, _, err := r.Fleet.Access.Instance(ctx, w.Instance)
+	if err != nil {
+		return nil, err
+	}
+	x, err := r.Fleet.Workloads.Explainable(ctx, w, grant.CanRead(""))
+	if err != nil {
+		return nil, err
+	}
+	return explanation.Explain(x), nil
 }
 
 // viewerCan returns what the caller may do with an instance itself. One that they

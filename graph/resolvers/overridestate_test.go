@@ -85,6 +85,24 @@ func (n rolesIn) Rules(_ context.Context, u authz.User) (*authorizationv1.Subjec
 	return &authorizationv1.SubjectRulesReviewStatus{ResourceRules: []authorizationv1.ResourceRule{rule("instances", "alpha"), rule("instances/namespaces", "alpha:"+n[u.Name])}}, nil
 }
 
+// workloadsOf makes the service of workloads over an index of alpha and its members, and the context of
+// an operation of a person with these roles.
+func workloadsOf(t *testing.T, people rolesIn, person string, rows ...indextest.Row) (*workload.Service, context.Context) {
+	t.Helper()
+	client := fleettest.Client(t, indextest.New(t, rows...))
+	clock := func() time.Time { return now }
+	joined := func(name string) *v1alpha1.Cluster {
+		return &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ClusterSpec{Type: v1alpha1.ClusterTypePhysical, InstanceRef: &v1alpha1.InstanceReference{Name: "alpha"}}}
+	}
+	inventory := fleettest.Inventory(t, fleettest.Instance("alpha"), joined("m1"), joined("m2"))
+	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: freshness.NewHeartbeat(clock), Global: freshness.NewHeartbeat(clock)}
+	permissions := authz.NewResolver(people, nil, clock, nil)
+	read := loaders.NewReader(client)
+	lister := &listing.Lister{Reader: access.NewReader(read, permissions, access.NewInventory(inventory)), Freshness: tracker, Now: clock}
+	service := workload.NewService(lister, read, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewCache(client, clock))
+	return service, loaders.With(authz.WithUser(t.Context(), authz.User{Name: person}), client)
+}
+
 // TestStateWithoutProjection checks that a state computed from the index takes override policies
 // into account, is the same for all users who see the workload, and names no policy that they may
 // not read.
@@ -102,19 +120,7 @@ func TestStateWithoutProjection(t *testing.T) {
 	}
 	state := func(t *testing.T, person string, rows ...indextest.Row) (health, message string) {
 		t.Helper()
-		x := indextest.New(t, rows...)
-		client := fleettest.Client(t, x)
-		clock := func() time.Time { return now }
-		joined := func(name string) *v1alpha1.Cluster {
-			return &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ClusterSpec{Type: v1alpha1.ClusterTypePhysical, InstanceRef: &v1alpha1.InstanceReference{Name: "alpha"}}}
-		}
-		inventory := fleettest.Inventory(t, fleettest.Instance("alpha"), joined("m1"), joined("m2"))
-		tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: freshness.NewHeartbeat(clock), Global: freshness.NewHeartbeat(clock)}
-		permissions := authz.NewResolver(people, nil, clock, nil)
-		read := loaders.NewReader(client)
-		lister := &listing.Lister{Reader: access.NewReader(read, permissions, access.NewInventory(inventory)), Freshness: tracker, Now: clock}
-		service := workload.NewService(lister, read, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewCache(client, clock))
-		ctx := loaders.With(authz.WithUser(t.Context(), authz.User{Name: person}), client)
+		service, ctx := workloadsOf(t, people, person, rows...)
 		c, err := service.ListInstance(ctx, "alpha", workload.ListArgs{}, workload.Needs{Status: true})
 		if err != nil {
 			t.Fatal(err)

@@ -266,7 +266,7 @@ func workloadNeeds(ctx context.Context) workload.Needs { return selected(ctx).ne
 
 func (s selection) needs() workload.Needs {
 	placements := s.under("placements")
-	return workload.Needs{
+	needs := workload.Needs{
 		Template:         s.templateDetail(),
 		Policy:           s.has("policy"),
 		PolicyDetail:     detailOf(policyDetail).under(s, "policy"),
@@ -281,6 +281,10 @@ func (s selection) needs() workload.Needs {
 		Pods:             placements.under("object").has("pods") || s.has("logs", "usage"),
 		Events:           s.events(),
 	}
+	if s.has("explanation") {
+		return needs.Explained()
+	}
+	return needs
 }
 
 // templateNeeds is what objects of any kind will be asked for about where they go.

@@ -12,6 +12,7 @@ import (
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/explanation"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
@@ -58,6 +59,10 @@ func (r *cronJobResolver) Binding(ctx context.Context, obj *workload.CronJob) (*
 func (r *cronJobResolver) Placements(ctx context.Context, obj *workload.CronJob) ([]workload.Placement, error) {
 	v, err := r.Fleet.Workloads.Placements(ctx, obj.Workload)
 	return orElse(ctx, v, err, []workload.Placement{})
+}
+
+func (r *cronJobResolver) Explanation(ctx context.Context, obj *workload.CronJob) (*explanation.Explanation, error) {
+	return r.explanation(ctx, obj.Workload)
 }
 
 func (r *cronJobResolver) Events(ctx context.Context, obj *workload.CronJob, first *int, after *string) (*page.Connection[*event.Event], error) {
@@ -128,6 +133,10 @@ func (r *customWorkloadResolver) Yaml(ctx context.Context, obj *workload.CustomW
 	return r.wholeCustom(ctx, obj).Yaml()
 }
 
+func (r *customWorkloadResolver) Explanation(ctx context.Context, obj *workload.CustomWorkload) (*explanation.Explanation, error) {
+	return r.explanation(ctx, obj.Workload)
+}
+
 func (r *customWorkloadResolver) Usage(ctx context.Context, obj *workload.CustomWorkload) (*usage.Workload, error) {
 	return r.workloadUsage(ctx, obj.Workload)
 }
@@ -168,6 +177,10 @@ func (r *daemonSetResolver) Binding(ctx context.Context, obj *workload.DaemonSet
 func (r *daemonSetResolver) Placements(ctx context.Context, obj *workload.DaemonSet) ([]workload.Placement, error) {
 	v, err := r.Fleet.Workloads.Placements(ctx, obj.Workload)
 	return orElse(ctx, v, err, []workload.Placement{})
+}
+
+func (r *daemonSetResolver) Explanation(ctx context.Context, obj *workload.DaemonSet) (*explanation.Explanation, error) {
+	return r.explanation(ctx, obj.Workload)
 }
 
 func (r *daemonSetResolver) Events(ctx context.Context, obj *workload.DaemonSet, first *int, after *string) (*page.Connection[*event.Event], error) {
@@ -219,6 +232,10 @@ func (r *deploymentResolver) Binding(ctx context.Context, obj *workload.Deployme
 func (r *deploymentResolver) Placements(ctx context.Context, obj *workload.Deployment) ([]workload.Placement, error) {
 	v, err := r.Fleet.Workloads.Placements(ctx, obj.Workload)
 	return orElse(ctx, v, err, []workload.Placement{})
+}
+
+func (r *deploymentResolver) Explanation(ctx context.Context, obj *workload.Deployment) (*explanation.Explanation, error) {
+	return r.explanation(ctx, obj.Workload)
 }
 
 func (r *deploymentResolver) Events(ctx context.Context, obj *workload.Deployment, first *int, after *string) (*page.Connection[*event.Event], error) {
@@ -289,6 +306,10 @@ func (r *jobResolver) Placements(ctx context.Context, obj *workload.Job) ([]work
 	return orElse(ctx, v, err, []workload.Placement{})
 }
 
+func (r *jobResolver) Explanation(ctx context.Context, obj *workload.Job) (*explanation.Explanation, error) {
+	return r.explanation(ctx, obj.Workload)
+}
+
 func (r *jobResolver) Events(ctx context.Context, obj *workload.Job, first *int, after *string) (*page.Connection[*event.Event], error) {
 	c, err := r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
 	return orEmpty(ctx, c, err)
@@ -348,6 +369,10 @@ func (r *statefulSetResolver) Binding(ctx context.Context, obj *workload.Statefu
 func (r *statefulSetResolver) Placements(ctx context.Context, obj *workload.StatefulSet) ([]workload.Placement, error) {
 	v, err := r.Fleet.Workloads.Placements(ctx, obj.Workload)
 	return orElse(ctx, v, err, []workload.Placement{})
+}
+
+func (r *statefulSetResolver) Explanation(ctx context.Context, obj *workload.StatefulSet) (*explanation.Explanation, error) {
+	return r.explanation(ctx, obj.Workload)
 }
 
 func (r *statefulSetResolver) Events(ctx context.Context, obj *workload.StatefulSet, first *int, after *string) (*page.Connection[*event.Event], error) {

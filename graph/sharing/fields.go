@@ -54,7 +54,10 @@ var Shared = Fields{
 	"EventEdge":               edge,
 
 	"Workload": "instance kind namespace name labels annotations images template replicas health healthMessage deleting suspended " +
-		"policy overridePolicies binding placements events createdAt resourceVersion freshness viewerCan",
+		"policy overridePolicies binding placements explanation events createdAt resourceVersion freshness viewerCan",
+	"Explanation":           "stage state summary steps",
+	"ExplanationStep":       "stage state summary since reasons",
+	"ExplanationReason":     "code message remedy clusterName policy override pod",
 	"CronJob":               "schedule",
 	"CustomWorkload":        "apiVersion kubernetesKind customKind",
 	"Job":                   "completions",

@@ -56,7 +56,7 @@ func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Gather(w.kind, template, &indexed{s, ctx, w})
+	return Gather(w.kind, template, &indexed{s, ctx, w, w.settingNow()})
 }
 
 // optional reads so much of an object that may be missing; nil when it is.
@@ -130,11 +130,7 @@ func (s *Service) OverridePolicy(ctx context.Context, o *Override, detail index.
 // when the cluster is not in the inventory or has none.
 func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail) (*MemberObject, error) {
 	w := p.workload
-	in := w.setting
-	if w.observed != nil {
-		in = &setting{instance: w.Instance} // It lasts, and is shown to several users.
-	}
-	fresh, held := s.collected(ctx, in)[p.Cluster]
+	fresh, held := s.collected(ctx, w.settingNow())[p.Cluster]
 	if !held {
 		return nil, nil //nolint:nilnil // Nothing is collected from a foreign member.
 	}
@@ -153,7 +149,7 @@ func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail)
 	if err != nil {
 		return nil, err
 	}
-	if !decoded.belongsTo(status.BindingID) {
+	if !decoded.BelongsTo(status.BindingID) {
 		return nil, nil //nolint:nilnil // Another owner's object of the same name is in the way.
 	}
 	return newMemberObject(w.Instance, o, fresh), nil

@@ -69,8 +69,17 @@ type Needs struct {
 	ObjectDetail index.Detail
 	// Pods of the objects in the members. They need Objects.
 	Pods bool
+	// Explanation: where the propagation stands, which needs Status.
+	Explanation bool
 	// Events: the pages of the events about each workload.
 	Events []event.Wanted
+}
+
+// Explained are the needs with those of an explanation.
+func (n Needs) Explained() Needs {
+	n.Explanation, n.Status, n.Policy, n.Binding, n.Objects = true, true, true, true, true
+	n.PolicyDetail, n.ObjectDetail = index.Whole, min(n.ObjectDetail, index.Known)
+	return n
 }
 
 // and are the needs of both.
@@ -90,6 +99,7 @@ func (n Needs) and(o Needs) Needs {
 		Objects:          n.Objects || o.Objects,
 		ObjectDetail:     min(n.ObjectDetail, o.ObjectDetail),
 		Pods:             n.Pods || o.Pods,
+		Explanation:      n.Explanation || o.Explanation,
 		Events:           slices.Concat(n.Events, o.Events),
 	}
 }

@@ -18,10 +18,14 @@ type indexed struct {
 	service *Service
 	ctx     context.Context //nolint:containedctx // It lives as long as the one call that makes it.
 	*Workload
+	setting *setting
 }
 
 // Binding implements Source.
 func (i *indexed) Binding() (*workv1alpha2.ResourceBinding, error) {
+	if i.observed != nil {
+		return decodeBinding(i.observed.Binding)
+	}
 	return decodedOptional[workv1alpha2.ResourceBinding](i, bindingKey(i.Indexed), index.Whole)
 }
 
@@ -48,35 +52,52 @@ func (i *indexed) OverridePolicies() ([]*policyv1alpha1.OverridePolicy, error) {
 	return slices.Concat(*found[""], *found[i.Namespace()]), nil
 }
 
-// overridePoliciesAtOnce is how many override policies of a namespace are read at a time.
-const overridePoliciesAtOnce = 500
+// policiesAtOnce is how many policies of a namespace are read at a time.
+const policiesAtOnce = 500
 
-// overridePolicies reads the override policies of a namespace; the empty one stands for the
-// ClusterOverridePolicies. Concurrent calls for several namespaces share a request.
-func (s *Service) overridePolicies(ctx context.Context, of index.Part) (*[]*policyv1alpha1.OverridePolicy, error) {
-	q := index.ListQuery{
-		Types: []index.Type{index.OverridePolicies, index.ClusterOverridePolicies}, PartField: []string{"metadata", "namespace"},
-		Order: index.Order{Field: index.OrderByName}, Limit: overridePoliciesAtOnce,
+// ofNamespace reads policies of some types in a namespace.
+func ofNamespace(types ...index.Type) index.ListQuery {
+	return index.ListQuery{
+		Types: types, PartField: []string{"metadata", "namespace"}, Order: index.Order{Field: index.OrderByName}, Limit: policiesAtOnce,
 	}
-	all := []*policyv1alpha1.OverridePolicy{}
+}
+
+var (
+	overridePoliciesOf    = ofNamespace(index.OverridePolicies, index.ClusterOverridePolicies)
+	propagationPoliciesOf = ofNamespace(index.PropagationPolicies, index.ClusterPropagationPolicies)
+)
+
+// allOf reads all pages of a part. Concurrent calls for several parts share a request.
+func allOf(ctx context.Context, reader index.Reader, of index.Part, q index.ListQuery) ([]*index.Object, error) {
+	var all []*index.Object
 	for {
-		page, err := s.evidence.PageOf(ctx, of, q)
+		page, err := reader.PageOf(ctx, of, q)
 		if err != nil {
 			return nil, err
 		}
-		for _, o := range page.Items {
-			p, err := index.Decode[policyv1alpha1.OverridePolicy](o) // Both kinds have the same spec.
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, p)
-		}
+		all = append(all, page.Items...)
 		if !page.HasNext {
-			return &all, nil
+			return all, nil
 		}
 		last := index.PositionOf(page.Items[len(page.Items)-1])
 		q.After = &last
 	}
+}
+
+// overridePolicies reads the override policies of a namespace; the empty one stands for the
+// ClusterOverridePolicies.
+func (s *Service) overridePolicies(ctx context.Context, of index.Part) (*[]*policyv1alpha1.OverridePolicy, error) {
+	objects, err := allOf(ctx, s.evidence, of, overridePoliciesOf)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*policyv1alpha1.OverridePolicy, len(objects))
+	for i, o := range objects {
+		if all[i], err = index.Decode[policyv1alpha1.OverridePolicy](o); err != nil { // Both kinds have the same spec.
+			return nil, err
+		}
+	}
+	return &all, nil
 }
 
 // Objects implements Source.

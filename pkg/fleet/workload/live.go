@@ -56,7 +56,9 @@ func (s *Service) PrefetchObserved(ctx context.Context, all []Any, needs Needs) 
 		base := w.Base()
 		rows[i], in[i].row = base.Indexed, base.Indexed
 		if base.status != nil {
-			in[i].clusters = base.status.clusters()
+			for j := range base.status.Placements {
+				in[i].place(base.status.Placements[j].Cluster, base.status.Placements[j].Health)
+			}
 		}
 	}
 	p.start(in)

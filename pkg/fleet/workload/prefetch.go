@@ -20,7 +20,7 @@ func (s *Service) prefetch(ctx context.Context, rows []*index.Object, needs Need
 		all[i].row = row
 		if known := row.State; known != nil {
 			for j := range known.Placements {
-				all[i].clusters = append(all[i].clusters, known.Placements[j].Cluster)
+				all[i].place(known.Placements[j].Cluster, Health(known.Placements[j].Health))
 			}
 		}
 	}
@@ -53,12 +53,24 @@ type prefetch struct {
 	// waits return when something that was asked for is there, and what it led to
 	// has been asked for.
 	waits []func()
+
+	// unwell are the objects whose pods an explanation names.
+	unwell map[index.Key]bool
 }
 
 // placed is a workload and the clusters in which it is.
 type placed struct {
 	row      *index.Object
 	clusters []string
+	// unwell are those of the clusters in which it is not healthy.
+	unwell []string
+}
+
+func (p *placed) place(cluster string, health Health) {
+	p.clusters = append(p.clusters, cluster)
+	if health != HealthHealthy {
+		p.unwell = append(p.unwell, cluster)
+	}
 }
 
 // read starts reading some objects.
@@ -97,6 +109,8 @@ func (p *prefetch) wait() {
 func (p *prefetch) start(all []placed) {
 	var whole, objects, metadata []index.Key
 	joined := p.service.joined(p.ctx)
+	p.unwell = map[index.Key]bool{}
+	p.policies(all)
 	for _, one := range all {
 		if ref := PolicyRefOf(&one.row.Meta); ref != nil && p.needs.Policy {
 			key := policyKey(one.row.Cluster, ref)
@@ -116,6 +130,10 @@ func (p *prefetch) start(all []placed) {
 			if p.needs.Overrides {
 				metadata = append(metadata, workKey(one.row, cluster))
 			}
+			if p.needs.Explanation {
+				whole = append(whole, workKey(one.row, cluster))
+				p.unwell[memberObjectKey(one.row, cluster)] = slices.Contains(one.unwell, cluster)
+			}
 			if _, custom := customKindOf(one.row); custom || !p.needs.Objects {
 				continue
 			}
@@ -134,14 +152,39 @@ func (p *prefetch) start(all []placed) {
 	p.read(metadata, index.Metadata, func(found map[index.Key]*index.Object) { p.overrides(all, found) })
 }
 
+// policies reads the policies that an explanation compares with the workloads, for all namespaces at once.
+func (p *prefetch) policies(all []placed) {
+	if !p.needs.Explanation {
+		return
+	}
+	var parts []index.Part
+	for _, one := range all {
+		for _, part := range policyParts(one.row) {
+			if !slices.Contains(parts, part) {
+				parts = append(parts, part)
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	pages := func(reader index.Reader, q index.ListQuery) {
+		reader.PrefetchPages(p.ctx, parts, q, nil)
+		p.later(func() { _, _ = reader.PageOf(p.ctx, parts[0], q) })
+	}
+	pages(p.service.lister.Reader, propagationPoliciesOf)
+	pages(p.service.evidence, overridePoliciesOf)
+	pages(p.service.lister.Reader, overridePoliciesOf)
+}
+
 // pods reads the pods of the objects that were found in the members.
 func (p *prefetch) pods(found map[index.Key]*index.Object) {
-	if !p.needs.Pods {
+	if !p.needs.Pods && !p.needs.Explanation {
 		return
 	}
 	var owners []index.PodOwner
 	for key, o := range found {
-		if _, ok := KindFromGVR(key.Type.GroupVersionResource()); ok {
+		if _, ok := KindFromGVR(key.Type.GroupVersionResource()); ok && (p.needs.Pods || p.unwell[key]) {
 			owners = append(owners, podOwner(o))
 		}
 	}

@@ -35,6 +35,15 @@ type setting struct {
 	collectedOnce sync.Once
 }
 
+// settingNow is the setting of a workload. That of an observed one lasts, and is shown to several
+// users, so what is known of the members now is found out each time.
+func (w *Workload) settingNow() *setting {
+	if w.observed != nil {
+		return &setting{instance: w.Instance}
+	}
+	return w.setting
+}
+
 func (s *Service) settingOf(ctx context.Context, instance string, asOf time.Time) *setting {
 	return s.settings(ctx, asOf)(instance)
 }

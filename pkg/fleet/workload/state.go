@@ -24,15 +24,6 @@ func statusOf(state *projection.State) *Status {
 	return status
 }
 
-// clusters are those of all placements.
-func (s *Status) clusters() []string {
-	names := make([]string, len(s.Placements))
-	for i := range s.Placements {
-		names[i] = s.Placements[i].Cluster
-	}
-	return names
-}
-
 // asOf is the moment whose state the projection shows at least of some workloads; zero
 // where it shows none.
 func asOf(rows []*index.Object) time.Time {

@@ -44,7 +44,7 @@ type Facts struct {
 
 	// Objects are the workload's own objects in the member clusters, by
 	// cluster; an object that does not belong to the binding (see
-	// Object.belongsTo) is ignored. Without one, the counts are those that
+	// Object.BelongsTo) is ignored. Without one, the counts are those that
 	// Karmada last aggregated into the binding, which lack the object's
 	// conditions: a failing rollout then shows as PROGRESSING instead of
 	// DEGRADED.
@@ -164,7 +164,7 @@ type Status struct {
 	Suspended  bool
 	Placements []PlacementStatus
 	// BindingID is Karmada's ID of the binding, which the objects in the members carry; see
-	// Object.belongsTo.
+	// Object.BelongsTo.
 	BindingID string
 }
 

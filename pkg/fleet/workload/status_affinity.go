@@ -84,6 +84,21 @@ func unmetBy(affinity *policyv1alpha1.ClusterAffinity, clusters []*clusterv1alph
 	return "no member cluster meets all terms of the cluster affinity: " + strings.Join(asked, ", ")
 }
 
+// UnmetTerms lists what an affinity asks of a cluster that does not meet it.
+func UnmetTerms(affinity *policyv1alpha1.ClusterAffinity, cluster *clusterv1alpha1.Cluster) []string {
+	terms, ok := affinityTerms(affinity)
+	if !ok {
+		return []string{"a valid label selector"}
+	}
+	var unmet []string
+	for _, t := range terms {
+		if !t.matches(cluster) {
+			unmet = append(unmet, t.asks)
+		}
+	}
+	return unmet
+}
+
 // affinityTerms takes an affinity apart, as Karmada's scheduler evaluates it;
 // false when its label selector is not valid.
 func affinityTerms(affinity *policyv1alpha1.ClusterAffinity) ([]affinityTerm, bool) {

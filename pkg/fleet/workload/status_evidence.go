@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -19,29 +18,49 @@ import (
 // the objects in the members and back as their status, and each of these may
 // still show the change before. The functions of this file compare them.
 
-// pendingDecision says which decision of the instance about the latest change is
-// missing; empty when none is known to be.
-func pendingDecision(in Facts, scheduling *metav1.Condition) string {
+// PendingDecision is a decision of the instance about the latest change that is missing.
+type PendingDecision string
+
+// The decisions.
+const (
+	// PendingBinding is the binding of the template itself: there is one of an earlier object.
+	PendingBinding PendingDecision = "Binding"
+	// PendingClaim is the end of the claim of a policy that is being deleted.
+	PendingClaim PendingDecision = "Claim"
+	// PendingPolicy is the takeover of a change of the policy.
+	PendingPolicy PendingDecision = "Policy"
+	// PendingReplicas is the takeover of a change of the number of replicas.
+	PendingReplicas PendingDecision = "Replicas"
+	// PendingScheduling is the scheduler's.
+	PendingScheduling PendingDecision = "Scheduling"
+)
+
+// PendingDecision returns which decision of the instance about the latest change is missing, with a
+// text for a person; empty when none is known to be.
+func (in Facts) PendingDecision() (PendingDecision, string) {
+	if in.Binding == nil {
+		return "", ""
+	}
 	spec, status := &in.Binding.Spec, &in.Binding.Status
 	switch asked := in.Template.Spec.Replicas; {
-	case unmanaged(in):
-		return "" // No decision will follow.
+	case in.Unmanaged():
+		return "", "" // No decision will follow.
 	case spec.Resource.UID != "" && in.Template.UID != "" && spec.Resource.UID != in.Template.UID:
-		return "Karmada's binding is still that of an earlier object of this name"
+		return PendingBinding, "Karmada's binding is still that of an earlier object of this name"
 	case in.policyLeaves():
-		return "the propagation policy that claims it is being deleted"
+		return PendingClaim, "the propagation policy that claims it is being deleted"
 	case in.policyChanged():
-		return "Karmada has not taken over the change of its policy yet"
+		return PendingPolicy, "Karmada has not taken over the change of its policy yet"
 	case schedulingSuspended(in.Binding):
-		return "" // The same.
-	case scheduling != nil && scheduling.Status == metav1.ConditionFalse:
-		return "" // It was decided: the change cannot be scheduled.
+		return "", "" // The same.
+	case meta.IsStatusConditionFalse(status.Conditions, workv1alpha2.Scheduled):
+		return "", "" // It was decided: the change cannot be scheduled.
 	case hasReplicas(in.Kind) && asked != nil && *asked != spec.Replicas:
-		return fmt.Sprintf("Karmada has not taken over the change to %d replicas yet", *asked)
+		return PendingReplicas, fmt.Sprintf("Karmada has not taken over the change to %d replicas yet", *asked)
 	case spec.Placement != nil && status.SchedulerObservedGeneration > 0 && status.SchedulerObservedGeneration < in.Binding.Generation:
-		return "Karmada's scheduler has not decided about the latest change yet"
+		return PendingScheduling, "Karmada's scheduler has not decided about the latest change yet"
 	}
-	return ""
+	return "", ""
 }
 
 // undivided returns the total number of replicas in all clusters that a change requests and
@@ -49,7 +68,7 @@ func pendingDecision(in Facts, scheduling *metav1.Condition) string {
 // the number. The placements still have the numbers from before.
 func undivided(in Facts) *int32 {
 	if in.Binding == nil || in.Template == nil || in.Template.Spec.Replicas == nil || !hasReplicas(in.Kind) ||
-		unmanaged(in) || schedulingSuspended(in.Binding) || in.Template.Labels[retainReplicasLabel] == "true" {
+		in.Unmanaged() || schedulingSuspended(in.Binding) || in.Template.Labels[retainReplicasLabel] == "true" {
 		return nil
 	}
 	spec, status, asked := &in.Binding.Spec, &in.Binding.Status, *in.Template.Spec.Replicas
@@ -84,16 +103,16 @@ func (in Facts) policyLeaves() bool {
 	return in.Policy != nil && !in.Policy.DeletionTimestamp.IsZero()
 }
 
-// unmanaged reports whether Karmada made a binding for the workload and no policy
+// Unmanaged reports whether Karmada made a binding for the workload and no policy
 // claims the workload any more: Karmada leaves what runs as it is and propagates
 // no further change. A binding that others require is managed by these.
-func unmanaged(in Facts) bool {
+func (in Facts) Unmanaged() bool {
 	return in.Binding != nil && len(in.Binding.Spec.RequiredBy) == 0 && PolicyRefOf(in.Template) == nil
 }
 
 // held reports whether changes are not sent to the placement's cluster, so that what runs there is
 // compared with the last Work that was sent.
-func held(in Facts, p PlacementStatus) bool { return p.Suspended || unmanaged(in) }
+func held(in Facts, p PlacementStatus) bool { return p.Suspended || in.Unmanaged() }
 
 func schedulingSuspended(binding *workv1alpha2.ResourceBinding) bool {
 	s := binding.Spec.Suspension

@@ -219,13 +219,13 @@ func rollUp(in Facts, placements []PlacementStatus) (Health, string) {
 		roll = worstCustom
 	}
 	health, message := roll(scheduled)
-	if pending := pendingDecision(in, scheduling); pending != "" {
+	if _, pending := in.PendingDecision(); pending != "" {
 		if health == HealthHealthy {
 			health = HealthProgressing
 		}
 		message = joinNotes(pending, message)
 	}
-	if unmanaged(in) {
+	if in.Unmanaged() {
 		if health == HealthHealthy || health == HealthProgressing {
 			health = HealthUnmanaged
 		}
@@ -244,7 +244,7 @@ func rollUp(in Facts, placements []PlacementStatus) (Health, string) {
 
 // notPlaced judges a workload that has a binding and no cluster.
 func notPlaced(in Facts, scheduling *metav1.Condition) (Health, string) {
-	if unmanaged(in) {
+	if in.Unmanaged() {
 		return HealthUnpropagated, "no propagation policy claims it any more"
 	}
 	if schedulingSuspended(in.Binding) {

@@ -138,10 +138,10 @@ func (o *Object) WorkloadKind() (Kind, bool) {
 // Deleting reports whether the object's deletion was asked for.
 func (o *Object) Deleting() bool { return o.DeletionTimestamp != nil }
 
-// belongsTo reports whether a member's object is the one that Karmada made for the
+// BelongsTo reports whether a member's object is the one that Karmada made for the
 // binding with an ID, which is empty for a binding without one. An object that another
 // client made there under the same name does not belong, until Karmada takes it over.
-func (o *Object) belongsTo(bindingID string) bool {
+func (o *Object) BelongsTo(bindingID string) bool {
 	return bindingID == "" || o.Labels[workv1alpha2.ResourceBindingPermanentIDLabel] == bindingID
 }
 

@@ -16,9 +16,9 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 )
 
-// pendingOverrides says which override policies ask for something else in a cluster than
+// PendingOverrides says which override policies ask for something else in a cluster than
 // the cluster's Work records; empty when none does, and where that is not certain.
-func (in Facts) pendingOverrides(cluster string) string {
+func (in Facts) PendingOverrides(cluster string) string {
 	recorded, sent := in.Overrides[cluster]
 	asked, known := in.askedOverrides(cluster)
 	if !known || !sent {

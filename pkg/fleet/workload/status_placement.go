@@ -120,7 +120,7 @@ func scheduledPlacement(in Facts, target workv1alpha2.TargetCluster, item *workv
 		return p
 	}
 	p.Health, p.Message = placementHealth(in, p, seen, item)
-	pending := in.pendingOverrides(target.Name)
+	pending := in.PendingOverrides(target.Name)
 	if pending == "" && in.earlierImages(target.Name, seen) {
 		pending = "its images are still those of before a change of override policies"
 	}
@@ -219,7 +219,7 @@ func observe(in Facts, cluster string, item *workv1alpha2.AggregatedStatusItem) 
 		return observeCustom(item)
 	}
 	object := in.Objects[cluster]
-	if object != nil && !object.belongsTo(bindingID(in.Binding)) {
+	if object != nil && !object.BelongsTo(bindingID(in.Binding)) {
 		object = nil
 	}
 	if object == nil || in.Members[cluster].CollectionStale {
