@@ -75,7 +75,7 @@ func (r *Resolver) explanation(ctx context.Context, w *workload.Workload) (*expl
 	if err != nil {
 		return nil, err
 	}
-	return explanation.Explain(x), nil
+	return explanation.Explain(x), nil //nolint:contextcheck // It is a pure function: the plugins of Karmada that it runs take a context and make nothing of it.
 }
 
 // viewerCan returns what the caller may do with an instance itself. One that they

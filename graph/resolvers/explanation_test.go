@@ -74,7 +74,8 @@ func TestExplanationNamesWhatTheCallerMaySee(t *testing.T) {
 				overrides = append(overrides, *r.ClusterName+" "+name)
 			}
 		}
-		if slices.Sort(near); !slices.Equal(near, want.near) || !slices.Equal(overrides, want.overrides) {
+		slices.Sort(near)
+		if !slices.Equal(near, want.near) || !slices.Equal(overrides, want.overrides) {
 			t.Errorf("%s: near misses %v, overrides %v, want %v and %v", person, near, overrides, want.near, want.overrides)
 		}
 		for name, e := range all {

@@ -108,13 +108,13 @@ var builtInBindings = []string{"deployment", "statefulset", "daemonset", "job", 
 // name ends as that of a kind which every instance has: there are many, and a custom kind of the same
 // name is rare.
 func (s *Snapshot) MissingCustom(limit int) ([]WorkloadKey, error) {
-	names := ""
+	var names strings.Builder
 	for _, end := range builtInBindings {
-		names += " AND o.name NOT LIKE '%-" + end + "'"
+		names.WriteString(" AND o.name NOT LIKE '%-" + end + "'")
 	}
 	return s.keys("SELECT "+s.db.customColumns()+" FROM resources o LEFT JOIN kairship.workload w ON w.instance = substr(o.cluster, "+strconv.Itoa(len(v1alpha1.VirtualClusterPrefix)+1)+
 		") AND w.namespace = o.namespace AND w.name = "+boundName+" AND w.kind = "+boundKind+" || '.' || "+s.db.boundGroup()+
-		" WHERE "+isCustomBinding+names+" AND w.id IS NULL LIMIT $1", limit)
+		" WHERE "+isCustomBinding+names.String()+" AND w.id IS NULL LIMIT $1", limit)
 }
 
 // customTriggers are those that record changes of the templates of custom workloads.

@@ -24,8 +24,6 @@ type customAnswer struct {
 	Policy, Binding                                      *struct{ Name string }
 	OverridePolicies                                     []struct{ Name string }
 	Placements                                           []customPlacement
-	Manifest                                             struct{ Spec map[string]any }
-	Events                                               struct{ TotalCount int }
 }
 
 type customPlacement struct {
@@ -37,7 +35,7 @@ type customPlacement struct {
 
 const customFields = `__typename ... on CustomWorkload { customKind apiVersion kubernetesKind } kind namespace name health healthMessage suspended deleting replicas { desired ready }
 	policy { name } binding { name } overridePolicies { name }
-	placements { clusterName desired ready applied health object { name } } events(first: 5) { totalCount }`
+	placements { clusterName desired ready applied health object { name } } events(first: 5, after: null) { nodes { reason } }`
 
 // TestCustomWorkload reads the sample of a custom kind, whose template the index does not have.
 func TestCustomWorkload(t *testing.T) {

@@ -156,7 +156,8 @@ func objectSays(of string, status metav1.ConditionStatus, more ...workload.Objec
 		scheduled(x)
 		o := x.Facts.Objects["m1"]
 		o.Status.AvailableReplicas = 0
-		o.Status.Conditions = append(more, workload.ObjectCondition{Type: of, Status: status, LastTransitionTime: at})
+		o.Status.Conditions = append(o.Status.Conditions, workload.ObjectCondition{Type: of, Status: status, LastTransitionTime: at})
+		o.Status.Conditions = append(o.Status.Conditions, more...)
 	}
 }
 

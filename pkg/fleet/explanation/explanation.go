@@ -171,11 +171,12 @@ var passed = map[Stage]string{
 
 // summary is that of a step which the health says nothing about.
 func (s *Step) summary() string {
-	switch {
-	case s.State == StateNotReached:
+	switch s.State {
+	case StateNotReached:
 		return "an earlier stage has to pass first"
-	case s.State == StatePassed:
+	case StatePassed:
 		return passed[s.Stage]
+	case StateWaiting, StateFailed:
 	}
 	var notes []string
 	for i := range s.Reasons {

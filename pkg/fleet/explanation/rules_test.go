@@ -42,7 +42,7 @@ func documentedCodes(t *testing.T) map[Code]string {
 	}
 	_, enum, _ := strings.Cut(string(raw), "enum ExplanationCode {")
 	codes := map[Code]string{}
-	for _, found := range regexp.MustCompile(`"(.*)"\n  ([A-Z_]+)\n`).FindAllStringSubmatch(enum, -1) {
+	for _, found := range regexp.MustCompile(`"(.*)"\n {2}([A-Z_]+)\n`).FindAllStringSubmatch(enum, -1) {
 		codes[Code(found[2])] = found[1]
 	}
 	return codes
@@ -57,7 +57,7 @@ func TestPageListsEveryCode(t *testing.T) {
 	codes := documentedCodes(t)
 	for code, text := range codes {
 		stages, line, _ := strings.Cut(text, ": ")
-		if row := fmt.Sprintf("| %s | `%s` | %s |", stages, code, line); !strings.Contains(string(raw), row) {
+		if row := fmt.Sprintf("| %s | %#q | %s |", stages, code, line); !strings.Contains(string(raw), row) {
 			t.Errorf("docs/explanation.md lacks %s", row)
 		}
 	}

@@ -147,7 +147,8 @@ func counted(all []Reason) []Reason {
 	clusters := map[Reason]int{}
 	for _, r := range all {
 		r.ClusterName = nil
-		if clusters[r]++; clusters[r] == 1 {
+		clusters[r]++
+		if clusters[r] == 1 {
 			out = append(out, r)
 		}
 	}

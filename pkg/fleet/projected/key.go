@@ -38,7 +38,7 @@ func isCustomKey(k *index.Key) bool {
 	return ok && k.Type.Resource == ""
 }
 
-// customRow is what the row of a custom workload says of its type.
+// customRow is what the row of a custom workload contains of its type.
 type customRow struct {
 	APIVersion string `json:"apiVersion"`
 	Resource   string `json:"resource"`

@@ -101,20 +101,20 @@ func (c *customObject) UnmarshalJSON(raw []byte) error {
 		return fmt.Errorf("reading a custom resource: %w", err)
 	}
 	c.object = &Object{TypeMeta: known.TypeMeta, ObjectMeta: known.Meta}
-	var spec struct{ Replicas, Template json.RawMessage }
-	if json.Unmarshal(known.Spec, &spec) != nil {
-		return nil
-	}
+	var spec map[string]json.RawMessage
 	var replicas *int32
-	if json.Unmarshal(spec.Replicas, &replicas) == nil {
+	var template podTemplate
+	if reads(known.Spec, &spec) && reads(spec["replicas"], &replicas) {
 		c.object.Spec.Replicas = replicas
 	}
-	var template podTemplate
-	if json.Unmarshal(spec.Template, &template) == nil {
+	if reads(spec["template"], &template) {
 		c.object.Spec.Template = template
 	}
 	return nil
 }
+
+// reads reads a value, and reports whether it has the type that is wanted.
+func reads(raw json.RawMessage, into any) bool { return json.Unmarshal(raw, into) == nil }
 
 // ParseCustom reads a custom resource from its JSON.
 func ParseCustom(raw []byte) (*Object, error) {

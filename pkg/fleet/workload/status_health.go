@@ -77,7 +77,7 @@ func kindHealth(in Facts, p PlacementStatus, seen *observation) (Health, string)
 		return jobHealth(in, p, &seen.status)
 	case KindCronJob:
 		return cronJobHealth(in, seen.status)
-	case KindDeployment, KindStatefulSet, KindDaemonSet:
+	case KindDeployment, KindStatefulSet, KindDaemonSet, KindCustom:
 	}
 	return rolloutHealth(in, p, seen)
 }

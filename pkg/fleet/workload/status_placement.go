@@ -276,7 +276,7 @@ func (o *observation) counts(kind Kind) (ready, available, updated *int32) {
 		return new(s.NumberReady), new(s.NumberAvailable), new(s.UpdatedNumberScheduled)
 	case KindJob:
 		return new(s.Succeeded), new(s.Succeeded), new(s.Succeeded + int32(s.Active))
-	case KindDeployment, KindStatefulSet, KindCronJob:
+	case KindDeployment, KindStatefulSet, KindCronJob, KindCustom:
 	}
 	return new(s.ReadyReplicas), new(s.AvailableReplicas), new(s.UpdatedReplicas)
 }
@@ -293,7 +293,7 @@ func desired(in Facts, target workv1alpha2.TargetCluster, seen *observation, sus
 		return customDesired(in, target)
 	}
 	switch in.Kind {
-	case KindCronJob:
+	case KindCronJob, KindCustom:
 		return nil
 	case KindDaemonSet:
 		// 0 is an answer only once the member's controller has looked.

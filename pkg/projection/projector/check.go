@@ -88,7 +88,7 @@ func (p *Projector) checkMissing(ctx context.Context, rest func() error) (differ
 		if err := rest(); err != nil {
 			return differences, err
 		}
-		found, repaired, err = p.page(ctx, func(s *projection.Snapshot) ([]projection.WorkloadKey, error) { return missingCustom(s) })
+		found, repaired, err = p.page(ctx, missingCustom)
 		differences += repaired
 		if err != nil {
 			return differences, err

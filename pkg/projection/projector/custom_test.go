@@ -72,7 +72,10 @@ func TestCustom(t *testing.T) {
 			{"both clusters are healthy", func() { index.Save(t, customBinding("2", "argoproj.io/v1alpha1", "Rollout", "web", fine)) },
 				func(r *projection.Workload) bool { return r.Health == "HEALTHY" && r.Ready == 4 }},
 			{"the index collects the kind", func() { index.Save(t, template) }, func(r *projection.Workload) bool {
-				var object struct{ Resource, Kind string }
+				var object struct {
+					Resource string `json:"resource"`
+					Kind     string `json:"kind"`
+				}
 				err := json.Unmarshal(r.Object, &object)
 				return err == nil && object.Resource == "rollouts" && object.Kind == "Rollout" && strings.HasPrefix(labels(r), "app=web") && strings.Join(r.Images, " ") == "registry/web:1"
 			}},

@@ -66,7 +66,7 @@ func (s *source) template() (*workload.Object, error) {
 }
 
 // customTemplate is the template of a custom workload; nil when no binding is made for it. It is the one
-// of the index where this collects the kind in the version of the binding, else what the binding tells of
+// of the index where this collects the kind in the version of the binding, else what the binding reports of
 // it. Only the plural of the kind is not known: those are tried that a CustomResourceDefinition usually has.
 func (s *source) customTemplate() (*workload.Object, error) {
 	b, err := s.Binding()
