@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kairship-io/kairship/internal/poll"
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -24,6 +25,11 @@ type customAnswer struct {
 	Policy, Binding                                      *struct{ Name string }
 	OverridePolicies                                     []struct{ Name string }
 	Placements                                           []customPlacement
+	Explanation                                          struct {
+		Stage, State string
+		Steps        []struct{ Reasons []struct{ Code string } }
+	}
+	Usage struct{ PodCount int }
 }
 
 type customPlacement struct {
@@ -35,7 +41,7 @@ type customPlacement struct {
 
 const customFields = `__typename ... on CustomWorkload { customKind apiVersion kubernetesKind } kind namespace name health healthMessage suspended deleting replicas { desired ready }
 	policy { name } binding { name } overridePolicies { name }
-	placements { clusterName desired ready applied health object { name } } events(first: 5, after: null) { nodes { reason } }`
+	placements { clusterName desired ready applied health object { name } } events(first: 5, after: null) { nodes { reason } } explanation { stage state steps { reasons { code } } } usage { podCount }`
 
 // TestCustomWorkload reads the sample of a custom kind, whose template the index does not have.
 func TestCustomWorkload(t *testing.T) {
@@ -50,6 +56,8 @@ func TestCustomWorkload(t *testing.T) {
 		},
 	}
 	want.Replicas.Desired, want.Replicas.Ready = 3, 3
+	want.Explanation.Stage, want.Explanation.State = "RUN", "PASSED"
+	want.Explanation.Steps = []struct{ Reasons []struct{ Code string } }{{Reasons: []struct{ Code string }{{"POLICY_CLAIMED"}}}, {}, {}, {}, {}, {}}
 	poll.Until(t, propagationTimeout, "it is healthy everywhere", func(ctx context.Context) error {
 		got, _, err := gql.Query[struct {
 			Instance  struct{ Workload *customAnswer }
@@ -62,10 +70,10 @@ func TestCustomWorkload(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if diff := cmp.Diff([]customAnswer{want}, got.Workloads.Nodes); diff != "" || got.Workloads.TotalCount != 1 {
+		if diff := cmp.Diff([]customAnswer{want}, got.Workloads.Nodes, cmpopts.EquateEmpty()); diff != "" || got.Workloads.TotalCount != 1 {
 			return fmt.Errorf("the list of %d differs (-want +got):\n%s", got.Workloads.TotalCount, diff)
 		}
-		if diff := cmp.Diff(&want, got.Instance.Workload); diff != "" {
+		if diff := cmp.Diff(&want, got.Instance.Workload, cmpopts.EquateEmpty()); diff != "" {
 			return fmt.Errorf("by its name it differs (-want +got):\n%s", diff)
 		}
 		return nil

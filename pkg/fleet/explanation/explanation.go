@@ -134,6 +134,9 @@ type inputs struct {
 func inputsOf(x *workload.Explainable) *inputs {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetGroupVersionKind(x.Facts.Kind.GVK())
+	if x.Facts.Kind.Custom() {
+		u.SetAPIVersion(x.Facts.Template.APIVersion) // A custom kind may have several versions.
+	}
 	u.SetNamespace(x.Facts.Template.Namespace)
 	u.SetName(x.Facts.Template.Name)
 	u.SetLabels(x.Facts.Template.Labels)

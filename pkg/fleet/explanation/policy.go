@@ -92,7 +92,7 @@ func (in *inputs) claimed(s *Step, ref *workload.PolicyRef) {
 		}
 		return
 	}
-	if in.rank(claimer) == karmadautil.PriorityMisMatch {
+	if in.rank(claimer) == karmadautil.PriorityMisMatch && !(in.Kind.Custom() && selectsByLabels(claimer)) {
 		s.Reasons = append(s.Reasons, Reason{Code: PolicyNoLongerSelects, Message: described(claimer) + " does not select it any more; its claim is left on the template", Policy: claimer})
 	}
 	if in.Binding == nil {
@@ -113,6 +113,12 @@ func (in *inputs) claimed(s *Step, ref *workload.PolicyRef) {
 		others = append(others, Reason{Code: PolicyOutranked, Policy: p, Message: fmt.Sprintf("%s selects it too, %s, and comes after the one that claims it", described(p), in.ruleOf(p))})
 	}
 	s.Reasons = append(s.Reasons, few(others, mostPolicies, "policies")...)
+}
+
+// selectsByLabels reports whether a policy has a label selector. The labels of a custom workload are not
+// known where its kind is not collected.
+func selectsByLabels(p policy.PropagationPolicyLike) bool {
+	return slices.ContainsFunc(p.PropagationSpec().ResourceSelectors, func(s policyv1alpha1.ResourceSelector) bool { return s.Name == "" && s.LabelSelector != nil })
 }
 
 // hindered adds why a policy that selects the workload makes no binding.
