@@ -108,6 +108,8 @@ func (s *scene) samples(t *testing.T) []*unstructured.Unstructured {
 			t.Fatal(err)
 		}
 		switch ns := o.GetNamespace(); {
+		case ns == "media" || o.GetName() == "media" || o.GetName() == "transcoders":
+			continue // An instance has one interpretation of a custom kind: the documents show the sample itself.
 		case ns != "":
 			o.SetNamespace(s.id + "-" + ns)
 		default:
