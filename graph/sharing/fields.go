@@ -221,7 +221,7 @@ const used = "cpu memory measuredAt windowSeconds reason"
 // Alone are the other fields that a query can select.
 var Alone = Fields{
 	// The caller's identity.
-	"Query":  "viewer _service",
+	"Query":  "viewer _service resources",
 	"Viewer": "username groups seesAllInstances can",
 	// Its address is that of the request.
 	"Instance": "kubeconfig resource resources federatedHPA federatedHPAs cronFederatedHPA cronFederatedHPAs " +
