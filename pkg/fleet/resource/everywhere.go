@@ -19,9 +19,9 @@ import (
 const askedAtOnce = 8
 
 // ListEverywhere returns a page of objects of one kind, of all instances that the caller may see or
-// of some of them. The list has the instances of which the index collects the kind. lacking reports about
-// each other one that serves the kind, or does not answer, why the list lacks its objects; an
-// instance that does not serve the kind has none. A kind that none of them serves is an error.
+// of some of them. The list has the instances of which the index collects the kind. lacking are why it
+// has no objects of others, which serve the kind or do not answer; an instance that does not serve
+// the kind has none. A kind that none of them serves is an error.
 func (s *Service) ListEverywhere(ctx context.Context, only []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (c *Connection, lacking []error, err error) {
 	if err := of.Validate(); err != nil {
 		return nil, nil, err
