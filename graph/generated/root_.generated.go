@@ -18096,10 +18096,10 @@ enum ActivationPreference @goModel(model: "github.com/kairship-io/kairship/pkg/f
 `, BuiltIn: false},
 	{Name: "../schema/resource.graphqls", Input: `extend type Query {
   """
-  Objects of one kind of all instances that the caller may see, in one list. It has the instances of which the
-  index collects the kind. An instance that serves the kind and of which it is not collected has an error
-  beside the list, which names it; one that does not serve the kind has no such objects. A kind that none of
-  them serves is INVALID.
+  Objects of one kind of all instances that the caller may see, in one list. It has what the index collects: an
+  instance that serves the kind and of which it is not collected has an error beside the list, which names
+  it. An instance that does not serve the kind has no such objects, and a kind that none of them serves is
+  INVALID.
   """
   resources(
     "API group; empty for the core group."

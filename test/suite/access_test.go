@@ -215,6 +215,10 @@ func withoutProxy(data any, path string) map[string]string {
 		if logs, asked := data["logs"].(map[string]any); asked && len(logs["omitted"].([]any)) > 0 {
 			refused[join("logs")] = "FORBIDDEN"
 		}
+		if _, asked := data["manifest"]; asked && data["__typename"] == "CustomWorkload" {
+			// Its kind is not collected, and no role has a right to it in the instance. It has no logs.
+			refused[join("logs")], refused[join("manifest")], refused[join("yaml")] = "INVALID", "FORBIDDEN", "FORBIDDEN"
+		}
 		for field, value := range data {
 			maps.Copy(refused, withoutProxy(value, join(field)))
 		}

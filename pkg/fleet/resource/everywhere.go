@@ -19,9 +19,9 @@ import (
 const askedAtOnce = 8
 
 // ListEverywhere returns a page of objects of one kind, of all instances that the caller may see or
-// of some of them. The list has the instances of which the index collects the kind. lacking are why it
-// has no objects of others, which serve the kind or do not answer; an instance that does not serve
-// the kind has none. A kind that none of them serves is an error.
+// of some of them. lacking are why it has no objects of some that serve the kind: the index does not
+// collect it there. An instance that does not serve the kind has none, and of one that does not
+// answer, the list is as old as its freshness says. A kind that none of them serves is an error.
 func (s *Service) ListEverywhere(ctx context.Context, only []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (c *Connection, lacking []error, err error) {
 	if err := of.Validate(); err != nil {
 		return nil, nil, err
@@ -50,9 +50,9 @@ func (s *Service) ListEverywhere(ctx context.Context, only []string, of Kind, ar
 	}), lacking, nil
 }
 
-// collectedBy returns those of some instances of which the index collects a kind.
+// collectedBy returns those of some instances of which the index may have a kind.
 func (s *Service) collectedBy(ctx context.Context, instances []string, of Kind) (collected []string, lacking []error, err error) {
-	unserved, errs := make([]error, len(instances)), make([]error, len(instances))
+	has, unserved, lacks := make([]bool, len(instances)), make([]error, len(instances)), make([]error, len(instances))
 	var asking errgroup.Group
 	asking.SetLimit(askedAtOnce)
 	for i, name := range instances {
@@ -60,32 +60,35 @@ func (s *Service) collectedBy(ctx context.Context, instances []string, of Kind) 
 		if err != nil {
 			return nil, nil, err
 		}
-		if state != collection.None {
-			collected = append(collected, name)
-		}
+		has[i] = state != collection.None
 		switch state {
 		case collection.Whole:
 		case collection.Arriving:
-			errs[i] = apierror.In(apierror.Invalid("resource", "%s of instance %q are being collected: the list may lack some of them. Ask again soon", of.Resource, name), name)
+			lacks[i] = apierror.In(apierror.Invalid("resource", "%s of instance %q are being collected: the list may lack some of them. Ask again soon", of.Resource, name), name)
 		case collection.None:
 			asking.Go(func() error {
 				err := s.live.Check(ctx, name, of.gvr())
 				switch {
 				case err == nil:
-					errs[i] = apierror.In(apierror.Invalid("resource",
+					lacks[i] = apierror.In(apierror.Invalid("resource",
 						"The index does not collect %s of instance %q, so they are not in this list: ask `instance(name: %q) { resources }`, which reads them from the instance, or name the kind in `spec.collect` of the Instance", of.Resource, name, name), name)
 				case apierror.Is(err, apierror.CodeInvalid):
 					unserved[i] = err
 				default:
-					errs[i] = err
+					has[i] = true // It does not answer, and may be collected when it does.
 				}
 				return nil
 			})
 		}
 	}
 	_ = asking.Wait() // What they return is in the slices.
+	for i, name := range instances {
+		if has[i] {
+			collected = append(collected, name)
+		}
+	}
 	none := func(err error) bool { return err == nil }
-	unserved, lacking = slices.DeleteFunc(unserved, none), slices.DeleteFunc(errs, none)
+	unserved, lacking = slices.DeleteFunc(unserved, none), slices.DeleteFunc(lacks, none)
 	if len(unserved) > 0 && len(unserved) == len(instances) {
 		return nil, nil, unserved[0]
 	}

@@ -52,10 +52,11 @@ func TestListEverywhere(t *testing.T) {
 		{reason: "none is asked for", state: map[string]collection.State{"alpha": whole, "beta": whole}, only: []string{}},
 		{reason: "one serves it and is not collected", state: map[string]collection.State{"alpha": whole}, listed: []string{"k-alpha"}, lacking: []string{`of instance "beta", so they are not in this list`}},
 		{reason: "one does not serve it", state: map[string]collection.State{"alpha": whole}, says: map[string]error{"beta": unserved}, listed: []string{"k-alpha"}},
-		{reason: "one does not answer", state: map[string]collection.State{"alpha": whole}, says: map[string]error{"beta": down}, listed: []string{"k-alpha"}, lacking: []string{"it does not answer"}},
+		{reason: "one does not answer", state: map[string]collection.State{"alpha": whole}, says: map[string]error{"beta": down}, listed: []string{"k-alpha", "k-beta"}},
 		{reason: "one begins to be collected", state: map[string]collection.State{"alpha": whole, "beta": arriving}, listed: []string{"k-alpha", "k-beta"}, lacking: []string{`of instance "beta" are being collected`}},
 		{reason: "none serves it", says: map[string]error{"alpha": unserved, "beta": unserved}, failed: unserved},
-		{reason: "one does not serve it, the other does not answer", says: map[string]error{"alpha": unserved, "beta": down}, lacking: []string{"it does not answer"}},
+		{reason: "one does not serve it, the other does not answer", says: map[string]error{"alpha": unserved, "beta": down}, listed: []string{"k-beta"}},
+		{reason: "one does not serve it, the other is not collected", says: map[string]error{"alpha": unserved}, lacking: []string{`of instance "beta", so they are not in this list`}},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			clock := func() time.Time { return time.Unix(1000, 0) }
