@@ -54,7 +54,6 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	for _, c := range imageCases {
 		tried["Query.images("+c.argument+")"] = true
 	}
-	tried["Query.resources(instances)"] = true // TestMatrix
 	// TestSearch
 	tried["Query.search(text)"], tried["Query.search(first)"], tried["Query.search(types)"] = true, true, true
 	tried["Image.workloads(first)"], tried["Image.clusters(first)"] = true, true

@@ -61,6 +61,9 @@ func (w *world) casesOf(list schema.List) []filterCase {
 		if list.Parent == "MemberCluster" {
 			return w.memberResourceCases(list)
 		}
+		if list.Parent == "Query" {
+			return w.resourcesEverywhereCases()
+		}
 		return w.resourceCases()
 	}
 	return nil
@@ -357,6 +360,26 @@ func (w *world) resourceCases() []filterCase {
 		filterCase{argument: "cluster", value: "m1", match: nothing, refused: "resource", why: "no ConfigMaps are collected of members"},
 	)
 	return configMaps(append(cases, ownerCases()...))
+}
+
+// resourcesEverywhereCases are those of the list of all instances, which has no arguments for one namespace
+// or member cluster, and one for instances.
+func (w *world) resourcesEverywhereCases() []filterCase {
+	cases := slices.DeleteFunc(w.resourceCases(), func(c filterCase) bool { return c.argument == "namespace" || c.argument == "cluster" })
+	of := func(instance string) func(item) bool {
+		return func(i item) bool { return strings.HasPrefix(i.name, instance+"/") }
+	}
+	for _, c := range []filterCase{
+		{argument: "instances", value: []string{"alpha"}, match: of("alpha"), why: "one instance"},
+		{argument: "instances", value: []string{"beta", "none-such"}, match: of("beta"), why: "another one, and one that does not exist"},
+		{argument: "instances", value: []string{"alpha", "beta"}, match: everything, why: "values are joined by OR"},
+		{argument: "instances", value: []string{}, match: nothing, why: "no instance at all"},
+		{argument: "instances", value: nil, match: everything, why: "null is no filter"},
+	} {
+		c.more = map[string]any{"version": "v1", "resource": "configmaps"}
+		cases = append(cases, c)
+	}
+	return cases
 }
 
 // ownerCases are those of lists of objects that nothing made; TestOwnerFindsWhatAnObjectMade has the others.

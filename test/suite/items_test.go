@@ -137,7 +137,12 @@ func (w *world) read(ctx context.Context, t testing.TB, list gqlschema.List) ([]
 	default:
 		prefix = cluster + "/"
 	}
-	return listItems(ctx, w.fleet.Client(t, cluster), objects, prefix)
+	all, err := listItems(ctx, w.fleet.Client(t, cluster), objects, prefix)
+	if err != nil || list.Key() != "Query.resources" {
+		return all, err
+	}
+	ofBeta, err := listItems(ctx, w.fleet.Client(t, "beta"), &corev1.ConfigMapList{}, "beta/ConfigMap/")
+	return append(all, ofBeta...), err
 }
 
 func listItems(ctx context.Context, c client.Client, objects client.ObjectList, prefix string) ([]item, error) {

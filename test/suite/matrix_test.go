@@ -108,7 +108,7 @@ var rootMatrix = []struct {
 
 	{
 		"resources", `resources(group: "apps", version: "v1", resource: "deployments", filter: {namespaces: ["shop", "billing"]}) { totalCount nodes { name } }`,
-		outcomes{"5: api cart frontend orphan stuck", "4: cart frontend orphan stuck", "1: api", "0:"},
+		outcomes{"4: api frontend orphan stuck", "3: frontend orphan stuck", "1: api", "0:"},
 	},
 	{
 		"resources", `resources(group: "apps", version: "v1", resource: "deployments", instances: ["beta", "none-such"], filter: {namespaces: ["billing"]}) { totalCount nodes { name } }`,

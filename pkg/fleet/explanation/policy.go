@@ -92,7 +92,7 @@ func (in *inputs) claimed(s *Step, ref *workload.PolicyRef) {
 		}
 		return
 	}
-	if in.rank(claimer) == karmadautil.PriorityMisMatch && !(in.Kind.Custom() && selectsByLabels(claimer)) {
+	if in.rank(claimer) == karmadautil.PriorityMisMatch && (!in.Kind.Custom() || !selectsByLabels(claimer)) {
 		s.Reasons = append(s.Reasons, Reason{Code: PolicyNoLongerSelects, Message: described(claimer) + " does not select it any more; its claim is left on the template", Policy: claimer})
 	}
 	if in.Binding == nil {

@@ -21,7 +21,7 @@ const askedAtOnce = 8
 // ListEverywhere returns a page of objects of one kind, of all instances that the caller may see or
 // of some of them. lacking are why it has no objects of some that serve the kind: the index does not
 // collect it there. An instance that does not serve the kind has none, and of one that does not
-// answer, the list is as old as its freshness says. A kind that none of them serves is an error.
+// answer, the list is as old as its freshness says. A kind that none of those that answer serves is an error.
 func (s *Service) ListEverywhere(ctx context.Context, only []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (c *Connection, lacking []error, err error) {
 	if err := of.Validate(); err != nil {
 		return nil, nil, err
@@ -52,7 +52,8 @@ func (s *Service) ListEverywhere(ctx context.Context, only []string, of Kind, ar
 
 // collectedBy returns those of some instances of which the index may have a kind.
 func (s *Service) collectedBy(ctx context.Context, instances []string, of Kind) (collected []string, lacking []error, err error) {
-	has, unserved, lacks := make([]bool, len(instances)), make([]error, len(instances)), make([]error, len(instances))
+	has, silent := make([]bool, len(instances)), make([]bool, len(instances))
+	unserved, lacks := make([]error, len(instances)), make([]error, len(instances))
 	var asking errgroup.Group
 	asking.SetLimit(askedAtOnce)
 	for i, name := range instances {
@@ -75,21 +76,25 @@ func (s *Service) collectedBy(ctx context.Context, instances []string, of Kind) 
 				case apierror.Is(err, apierror.CodeInvalid):
 					unserved[i] = err
 				default:
-					has[i] = true // It does not answer, and may be collected when it does.
+					has[i], silent[i] = true, true // It may be collected when it answers.
 				}
 				return nil
 			})
 		}
 	}
 	_ = asking.Wait() // What they return is in the slices.
+	answered := 0
 	for i, name := range instances {
 		if has[i] {
 			collected = append(collected, name)
 		}
+		if !silent[i] {
+			answered++
+		}
 	}
 	none := func(err error) bool { return err == nil }
 	unserved, lacking = slices.DeleteFunc(unserved, none), slices.DeleteFunc(lacks, none)
-	if len(unserved) > 0 && len(unserved) == len(instances) {
+	if len(unserved) > 0 && len(unserved) == answered {
 		return nil, nil, unserved[0]
 	}
 	return collected, lacking, nil

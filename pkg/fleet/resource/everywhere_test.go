@@ -55,7 +55,7 @@ func TestListEverywhere(t *testing.T) {
 		{reason: "one does not answer", state: map[string]collection.State{"alpha": whole}, says: map[string]error{"beta": down}, listed: []string{"k-alpha", "k-beta"}},
 		{reason: "one begins to be collected", state: map[string]collection.State{"alpha": whole, "beta": arriving}, listed: []string{"k-alpha", "k-beta"}, lacking: []string{`of instance "beta" are being collected`}},
 		{reason: "none serves it", says: map[string]error{"alpha": unserved, "beta": unserved}, failed: unserved},
-		{reason: "one does not serve it, the other does not answer", says: map[string]error{"alpha": unserved, "beta": down}, listed: []string{"k-beta"}},
+		{reason: "one does not serve it, the other does not answer", says: map[string]error{"alpha": unserved, "beta": down}, failed: unserved},
 		{reason: "one does not serve it, the other is not collected", says: map[string]error{"alpha": unserved}, lacking: []string{`of instance "beta", so they are not in this list`}},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {

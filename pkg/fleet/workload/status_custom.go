@@ -113,7 +113,7 @@ func (c *customObject) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// reads reads a value, and reports whether it has the type that is wanted.
+// reads decodes a value, and reports whether it has the type that is wanted.
 func reads(raw json.RawMessage, into any) bool { return json.Unmarshal(raw, into) == nil }
 
 // ParseCustom reads a custom resource from its JSON.

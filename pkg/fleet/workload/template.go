@@ -43,7 +43,7 @@ func templateOf(kind Kind, o *Object) *Template {
 		t.Parallelism = intOf(o.Spec.Parallelism)
 	case KindCronJob:
 		t.Parallelism = intOf(o.Spec.JobTemplate.Spec.Parallelism)
-	case KindDaemonSet:
+	case KindDaemonSet, KindCustom:
 	}
 	return t
 }
