@@ -164,6 +164,30 @@ func (s *legacy) in(t *testing.T, cluster, apiVersion, kind, name string) *unstr
 	return u
 }
 
+// propagateAnother has alpha propagate a ConfigMap, and waits until it is scheduled.
+func (s *legacy) propagateAnother(t *testing.T) {
+	t.Helper()
+	alpha := fleet.Open(t).Client(t, "alpha")
+	named := metav1.ObjectMeta{Namespace: s.namespace, Name: "another"}
+	policy := &policyv1alpha1.PropagationPolicy{ObjectMeta: named, Spec: policyv1alpha1.PropagationSpec{
+		ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "v1", Kind: "ConfigMap", Name: "another"}},
+		Placement:         policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m2"}}},
+	}}
+	for _, o := range []client.Object{&corev1.ConfigMap{ObjectMeta: named}, policy} {
+		if err := alpha.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	poll.True(t, within, "Karmada has scheduled another object", func() bool {
+		binding := s.in(t, "alpha", "work.karmada.io/v1alpha2", "ResourceBinding", "another-configmap")
+		if binding == nil {
+			return false
+		}
+		clusters, _, err := unstructured.NestedSlice(binding.Object, "spec", "clusters")
+		return err == nil && len(clusters) > 0
+	})
+}
+
 // podUIDs are the UIDs of the pods in m1.
 func (s *legacy) podUIDs(t *testing.T) []string {
 	t.Helper()
@@ -417,14 +441,7 @@ func TestPromotionFailsLate(t *testing.T) {
 	if p.ConsistencyToken == nil || s.in(t, "alpha", "v1", "ConfigMap", "settings") == nil {
 		t.Errorf("what was written is not there: %+v", p)
 	}
-	poll.True(t, within, "Karmada has scheduled what the policy claims", func() bool {
-		binding := s.in(t, "alpha", "work.karmada.io/v1alpha2", "ResourceBinding", "settings-configmap")
-		if binding == nil {
-			return false
-		}
-		clusters, _, err := unstructured.NestedSlice(binding.Object, "spec", "clusters")
-		return err == nil && len(clusters) > 0
-	})
+	s.propagateAnother(t) // Karmada has come to the policy by then.
 	web1 := s.in(t, "m1", "apps/v1", "Deployment", "web")
 	if after := s.podUIDs(t); !slices.Equal(after, pods) || web1.GetGeneration() != generation || web1.GetLabels()["karmada.io/managed"] != "" {
 		t.Errorf("the member noticed: pods %v were %v, %v", after, pods, web1.GetLabels())
