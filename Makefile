@@ -194,7 +194,7 @@ scale: ui ## A thousand instances (SCALE=…) of four control planes with one co
 		go test -count=1 -timeout 60m -v $(TESTFLAGS) ./test/scale
 
 .PHONY: verify
-verify: verify-generated verify-schema verify-words verify-format verify-tidy vet lint ## Generated code, breaks of the schema, plain words, format, go.mod, vet and lint, without changing anything committed
+verify: verify-generated verify-schema verify-words verify-format verify-tidy lint ## Generated code, breaks of the schema, plain words, format, go.mod and lint (go vet is part of it), without changing anything committed
 
 .PHONY: verify-generated
 verify-generated:
@@ -226,11 +226,6 @@ verify-tidy:
 vulncheck: ## Known vulnerabilities that the programs call; needs the Go vulnerability database (GOVULNDB names a mirror)
 	@echo "==> govulncheck"
 	@go run ./hack/vulncheck
-
-.PHONY: vet
-vet:
-	@echo "==> go vet"
-	go vet ./...
 
 .PHONY: lint
 lint: ## golangci-lint, at the version that tools/go.mod pins (the first run compiles it)
