@@ -16,7 +16,7 @@ test('Kairship composes with subgraphs that refer to it and extend it', () => {
   const { schema } = composed;
   const fields = (type) => schema.type(type).fields().map(({ name }) => name);
   assert.ok(fields('Instance').includes('costCenter') && fields('Instance').includes('state'));
-  for (const kind of ['Deployment', 'StatefulSet', 'DaemonSet', 'Job', 'CronJob']) {
+  for (const kind of ['Deployment', 'StatefulSet', 'DaemonSet', 'Job', 'CronJob', 'CustomWorkload']) {
     assert.ok(fields(kind).includes('onCall'), `what is added to Workload is on ${kind}`);
   }
   assert.ok(fields('ClusterOverridePolicy').includes('reviewedBy'));

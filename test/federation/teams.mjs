@@ -52,7 +52,7 @@ const sdl = `
     onCall: String
   }
 
-  enum WorkloadKind { DEPLOYMENT STATEFUL_SET DAEMON_SET JOB CRON_JOB }
+  enum WorkloadKind { DEPLOYMENT STATEFUL_SET DAEMON_SET JOB CRON_JOB CUSTOM }
 
   "Policies of all kinds, by their IDs."
   type Policy @key(fields: "id") @interfaceObject {
