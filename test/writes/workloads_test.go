@@ -222,6 +222,12 @@ func TestWorkloads(t *testing.T) {
 			{"rollbackWorkload", "INVALID", "input.toRevision", but(web, "toRevision", 99)},
 			{"rollbackWorkload", "INVALID", "input.cluster", but(web, "cluster", "m3")},
 			{"rollbackWorkload", "INVALID", "input.name", web},
+			{"scaleWorkload", "INVALID", "input.kind", but(web, "replicas", 1, "kind", "CUSTOM")},
+			{"restartWorkload", "INVALID", "input.kind", but(web, "kind", "CUSTOM")},
+			{"pauseWorkload", "INVALID", "input.kind", but(web, "kind", "CUSTOM")},
+			{"resumeWorkload", "INVALID", "input.kind", but(web, "kind", "CUSTOM")},
+			{"rollbackWorkload", "INVALID", "input.kind", but(web, "kind", "CUSTOM")},
+			{"setImage", "INVALID", "input.kind", but(web, "kind", "CUSTOM", "images", []any{map[string]any{"container": "web", "image": "x"}})},
 			{"triggerCronJob", "NOT_FOUND", "input.name", map[string]any{"instance": "alpha", "namespace": namespace, "name": "none"}},
 			{"triggerCronJob", "INVALID", "input.jobName", map[string]any{"instance": "alpha", "namespace": namespace, "name": "nightly", "jobName": "Not A Name"}},
 		} {
