@@ -126,8 +126,8 @@ func (d *detection) claim(one *claim, c Change, waits bool) error {
 	if one.before != nil && one.before.Ref() == c.Ref() {
 		one.after = c.After
 	}
-	selected := c.After != nil && util.ResourceMatchSelectors(t, c.After.Spec.ResourceSelectors...)
-	if c.Before != nil && t.GetLabels()[idLabel(c.Ref().Namespace)] == c.Before.id() && c.Before.id() != "" {
+	selected := c.After != nil && c.After.Selects(t)
+	if c.Before != nil && c.Before.Claims(t) {
 		switch b := d.bindings.of(t); {
 		case c.After == nil:
 			one.freed = c.Before.selectsKindOf(t)

@@ -83,7 +83,7 @@ func ClusterLoss(w *World, l Loss) (*Report, error) {
 		}
 	}
 	names := slices.Sorted(slices.Values(l.Clusters))
-	return newReport([]any{l.Mode, names, l.taints()}, items, lossAssumptions(w, l))
+	return newReport(w, []any{l.Mode, names, l.taints()}, items, lossAssumptions(w, l))
 }
 
 // apply returns a cluster after its loss.

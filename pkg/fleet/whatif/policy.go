@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	"github.com/karmada-io/karmada/pkg/util"
 )
 
 // PolicyChange computes what a change of a policy does. The change's Before is not looked up in the world.
@@ -30,7 +29,7 @@ func PolicyChange(w *World, c Change) (*Report, error) {
 		}
 		items = append(items, *item)
 	}
-	return newReport(identityOf(c), items, policyAssumptions(w, c, found, claims))
+	return newReport(w, identityOf(c), items, policyAssumptions(w, c, found, claims))
 }
 
 // identityOf is what of a change belongs to the fingerprint.
@@ -80,7 +79,7 @@ func (s *scheduler) afterwards(one *claim, was *workv1alpha2.ResourceBinding, it
 	case one.waiting:
 		item.Message = "the policy that selects it waits for override policies that do not exist"
 		return keeps, nil
-	case p == nil || !util.ResourceMatchSelectors(one.template, p.Spec.ResourceSelectors...):
+	case p == nil || !p.Selects(one.template):
 		return keeps, nil
 	case p.lazy() && !one.freed:
 		item.Message = "the policy is activated lazily: it takes effect with the next change of the object"

@@ -92,4 +92,3 @@ func placements(clusters []workv1alpha2.TargetCluster) []Placement {
 	slices.SortFunc(out, func(a, b Placement) int { return strings.Compare(a.Cluster, b.Cluster) })
 	return out
 }
-

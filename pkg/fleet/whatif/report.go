@@ -128,8 +128,11 @@ func (r *Report) Counts() Counts {
 // effects are in the order of a report.
 var effects = []Effect{Lost, HandedOver, TakenOver, Claimed, Evicted, Rescheduled, Unchanged}
 
+// hashBytes is how much of the hash belongs to a fingerprint.
+const hashBytes = 16
+
 // newReport sorts items and computes the fingerprint of a change, of which JSON is made.
-func newReport(change any, items []Item, assumptions []string) (*Report, error) {
+func newReport(w *World, change any, items []Item, assumptions []string) (*Report, error) {
 	slices.SortFunc(items, func(a, b Item) int {
 		return cmp.Or(
 			compareBool(b.Unplaced, a.Unplaced),
@@ -142,7 +145,7 @@ func newReport(change any, items []Item, assumptions []string) (*Report, error) 
 		return nil, err
 	}
 	sum := sha256.Sum256(raw)
-	return &Report{Items: items, Assumptions: assumptions, Fingerprint: hex.EncodeToString(sum[:16])}, nil
+	return &Report{Items: items, Assumptions: assumptions, Fingerprint: withSettings(hex.EncodeToString(sum[:hashBytes]), w.Settings)}, nil
 }
 
 func compareBool(a, b bool) int {

@@ -3,9 +3,10 @@ package whatif
 import (
 	"strings"
 
-	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"github.com/karmada-io/karmada/pkg/util"
 	"github.com/karmada-io/karmada/pkg/util/names"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -146,4 +147,22 @@ func (bs bindings) of(t *unstructured.Unstructured) *workv1alpha2.ResourceBindin
 		return nil
 	}
 	return b
+}
+
+// Selects reports whether the policy selects an object, with Karmada's own matching.
+func (p *Policy) Selects(t *unstructured.Unstructured) bool {
+	return util.ResourceMatchSelectors(t, p.Spec.ResourceSelectors...)
+}
+
+// Claims reports whether an object has the claim of the policy.
+func (p *Policy) Claims(t *unstructured.Unstructured) bool {
+	return p.id() != "" && t.GetLabels()[idLabel(p.Namespace)] == p.id()
+}
+
+// NamespaceOrNil is the policy's namespace; nil for a ClusterPropagationPolicy.
+func (r PolicyRef) NamespaceOrNil() *string {
+	if r.Namespace == "" {
+		return nil
+	}
+	return &r.Namespace
 }
