@@ -18,6 +18,8 @@ const (
 	usualFacetValues = 20
 	// usualImageUsers is the default number of workloads and clusters of an image.
 	usualImageUsers = 20
+	// usualPreview is the default number of items of a preview.
+	usualPreview = 50
 	// usualHits is the default number of hits of a search.
 	usualHits = 20
 )
@@ -112,6 +114,8 @@ func Prices() map[string]Price {
 		// of two are lists that are read whole.
 		"Instance.policyPreview":       {Requests: 8, Value: 2*RequestCost + 20*document},
 		"Instance.clusterLossPreview":  {Requests: 4, Value: RequestCost + 20*document},
+		"PolicyPreview.items":          {Items: usualPreview},
+		"ClusterLossPreview.items":     {Items: usualPreview},
 		"PreviewItem.workload":         {Requests: 1},
 		"PreviewItem.placementsBefore": {Items: usualClusters},
 		"PreviewItem.placementsAfter":  {Items: usualClusters},
