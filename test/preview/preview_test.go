@@ -3,6 +3,7 @@ package preview
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
 	"sync"
@@ -56,10 +57,7 @@ func TestPreviewsAreWhatKarmadaDoes(t *testing.T) {
 
 	begin := time.Now()
 	var mu sync.Mutex
-	want, of := map[string]state{}, map[string]string{}
-	for key, now := range before {
-		want[key] = now
-	}
+	want, of := maps.Clone(before), map[string]string{}
 	each(t, all, func(c *change) error {
 		var p *preview
 		// The index lags.

@@ -270,12 +270,13 @@ func (s *scene) ask(ctx context.Context, t testing.TB, c *change) (*preview, err
 	var data struct {
 		Instance struct{ PolicyPreview *preview }
 	}
-	return data.Instance.PolicyPreview, errors.Join(json.Unmarshal(r.Data, &data), func() error {
-		if data.Instance.PolicyPreview == nil {
-			return fmt.Errorf("%s: no preview: %s", c.name, r.Body)
-		}
-		return nil
-	}())
+	if err := json.Unmarshal(r.Data, &data); err != nil { //nolint:musttag // The names differ in case only.
+		return nil, err
+	}
+	if data.Instance.PolicyPreview == nil {
+		return nil, fmt.Errorf("%s: no preview: %s", c.name, r.Body)
+	}
+	return data.Instance.PolicyPreview, nil
 }
 
 func specOf(p client.Object) policyv1alpha1.PropagationSpec {
