@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 // PolicyChange computes what a change of a policy does. The change's Before is not looked up in the world.
@@ -77,6 +78,11 @@ func (s *scheduler) afterwards(one *claim, was *workv1alpha2.ResourceBinding, it
 		item.Message = "the policy is activated lazily: it takes effect with the next change of the object"
 		return keeps
 	}
+	kept := !one.freed && one.beforeRef != nil && *one.beforeRef == one.after.Ref()
+	if was == nil && kept {
+		item.Message = "Karmada has made no binding of it, and looks at it again when it changes"
+		return keeps
+	}
 	b, err := bound(one.template, was, one.after)
 	if err != nil {
 		item.Message = "its replicas cannot be read: " + err.Error()
@@ -89,7 +95,8 @@ func (s *scheduler) afterwards(one *claim, was *workv1alpha2.ResourceBinding, it
 	case !schedulable(b):
 		item.Message = "its policy leaves it to the scheduler " + b.Spec.SchedulerName + ", which is not simulated"
 		return keeps
-	case !due(b, s.clusters):
+	case kept && equality.Semantic.DeepEqual(was.Spec, b.Spec) || !due(b, s.clusters):
+		// A binding that is written as it was makes no event for the scheduler.
 		return keeps
 	}
 	decided := s.decide(b)
