@@ -1,7 +1,6 @@
 package preview
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -13,8 +12,9 @@ import (
 	"github.com/kairship-io/kairship/internal/poll"
 )
 
-// aliases joins the fleet's members once more under other names, for the time of the test: to Karmada they are
-// clusters of their own. Nothing is sent to them.
+// aliases joins the fleet's members once more under other names: to Karmada they are clusters of their own. They
+// stay, because Karmada would remove from the members what both have in common, so the fleet is of no use
+// afterwards.
 func (s *scene) aliases(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -29,14 +29,6 @@ func (s *scene) aliases(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		names = append(names, alias)
-		t.Cleanup(func() {
-			if err := client.IgnoreNotFound(s.Delete(context.Background(), c)); err != nil {
-				t.Error(err)
-			}
-			poll.Until(t, within, "the alias leaves", func(ctx context.Context) error {
-				return client.IgnoreNotFound(s.Get(ctx, client.ObjectKey{Name: alias}, &clusterv1alpha1.Cluster{}))
-			})
-		})
 		poll.True(t, within, alias+" is ready", func() bool {
 			var now clusterv1alpha1.Cluster
 			return s.Get(t.Context(), client.ObjectKey{Name: alias}, &now) == nil && meta.IsStatusConditionTrue(now.Status.Conditions, clusterv1alpha1.ClusterConditionReady) &&

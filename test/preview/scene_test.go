@@ -51,7 +51,6 @@ func newScene(t *testing.T) *scene {
 	if err := s.Create(t.Context(), ns); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.remove(t) })
 	return s
 }
 
