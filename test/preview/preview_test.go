@@ -113,4 +113,7 @@ func TestPreviewsAreWhatKarmadaDoes(t *testing.T) {
 		t.Errorf("the changes had an effect on %d objects only: the cases are too narrow", changed)
 	}
 	t.Logf("%d of %d objects changed", changed, len(want))
+	if long {
+		s.lose(t, clusters[len(clusters)-1])
+	}
 }
