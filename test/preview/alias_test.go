@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,7 +31,7 @@ func (s *scene) aliases(t *testing.T) []string {
 		}
 		c := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: alias}, Spec: m.Spec}
 		c.Spec.ID, c.Spec.Taints = "", nil
-		if err := s.Create(t.Context(), c); err != nil {
+		if err := s.Create(t.Context(), c); err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Fatal(err)
 		}
 		names = append(names, alias)

@@ -153,7 +153,7 @@ func (s *scene) scheduled(t *testing.T) map[string]state {
 	t.Helper()
 	var last map[string]state
 	since := time.Now()
-	poll.Until(t, within, "Karmada comes to rest", func(ctx context.Context) error {
+	poll.Until(t, 3*within, "Karmada comes to rest", func(ctx context.Context) error {
 		now, err := s.states(ctx)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -117,9 +118,13 @@ func (s *scheduler) lossOf(was *workv1alpha2.ResourceBinding, lost map[string]*c
 	}
 	after := b.Spec.Clusters
 	moves := len(b.Spec.Clusters) != len(was.Spec.Clusters)
+	looks := schedulable(b)
+	if l.Mode == Removal {
+		looks = slices.ContainsFunc(slices.Collect(maps.Values(lost)), func(c *clusterv1alpha1.Cluster) bool { return requeued(b, c) })
+	}
 	switch {
 	case !moves && l.Mode != Removal:
-	case !schedulable(b):
+	case !looks:
 		notes = append(notes, "Karmada's scheduler does not look at it, so that nothing replaces what is lost")
 	case moves || due(b, s.clusters):
 		decided := s.decide(b)

@@ -68,6 +68,26 @@ func TestClusterLoss(t *testing.T) {
 	}
 }
 
+// TestRemovalOfUnclaimed checks what the scheduler looks at when a cluster leaves: also at bindings that no policy
+// claims, and not at those whose affinity is not for the cluster.
+func TestRemovalOfUnclaimed(t *testing.T) {
+	for _, tt := range []struct{ reason, placement, want string }{
+		{"any cluster", ``, "[{m2 4}]"},
+		{"the cluster", `clusterAffinity: {clusterNames: [m1, m2]}`, "[{m2 4}]"},
+		{"the cluster in the affinity in use", `clusterAffinities: [{affinityName: a, clusterNames: [m1, m2]}, {affinityName: b}]`, "[{m2 4}]"},
+		{"another affinity", `clusterAffinity: {clusterNames: [m2]}`, "[{m1 4} {m2 4}]"},
+	} {
+		p := policy(t, "shop", "p", `{resourceSelectors: [{}], placement: {`+tt.placement+`}}`)
+		b := binding(t, deployment("web", 4, nil), p, map[string]int32{"m1": 4, "m2": 4})
+		b.Labels = nil
+		w := &World{Clusters: []*clusterv1alpha1.Cluster{cluster("m1", 10), cluster("m2", 10)}, Bindings: []*workv1alpha2.ResourceBinding{b}}
+		r, err := ClusterLoss(w, Loss{Clusters: []string{"m1"}, Mode: Removal})
+		if err != nil || fmt.Sprint(r.Items[0].After) != tt.want {
+			t.Errorf("%s: %v, %+v", tt.reason, err, r.Items)
+		}
+	}
+}
+
 // TestClusterLossConcernsNothingElse checks that what is not in the lost clusters is not in the report.
 func TestClusterLossConcernsNothingElse(t *testing.T) {
 	p := policy(t, "shop", "p", anyOf)

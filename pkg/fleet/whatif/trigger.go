@@ -13,10 +13,36 @@ import (
 // defaultScheduler is the name of Karmada's own scheduler.
 const defaultScheduler = "default-scheduler"
 
-// schedulable reports whether Karmada's own scheduler looks at a binding (resourceBindingEventFilter).
-func schedulable(b *workv1alpha2.ResourceBinding) bool {
+// schedulable reports whether Karmada's own scheduler looks at a binding that was written
+// (resourceBindingEventFilter).
+func schedulable(b *workv1alpha2.ResourceBinding) bool { return ownScheduler(b) && claimed(b) }
+
+// ownScheduler reports whether a binding is for Karmada's own scheduler, and not suspended.
+func ownScheduler(b *workv1alpha2.ResourceBinding) bool {
 	name := b.Spec.SchedulerName
-	return (name == "" || name == defaultScheduler) && !b.Spec.SchedulingSuspended() && claimed(b) && b.Spec.Placement != nil
+	return (name == "" || name == defaultScheduler) && !b.Spec.SchedulingSuspended() && b.Spec.Placement != nil
+}
+
+// requeued reports whether the scheduler looks at a binding when a cluster changes: if the affinity in use matches
+// it, whether or not a policy claims the binding (enqueueAffectedBindings).
+func requeued(b *workv1alpha2.ResourceBinding, c *clusterv1alpha1.Cluster) bool {
+	if !ownScheduler(b) {
+		return false
+	}
+	affinity := b.Spec.Placement.ClusterAffinity
+	if terms := b.Spec.Placement.ClusterAffinities; terms != nil {
+		if b.Status.SchedulerObservedGeneration != b.Generation {
+			return true
+		}
+		used := term(terms, b.Status.SchedulerObservedAffinityName)
+		if used == nil && len(terms) > 0 {
+			used = &terms[0]
+		}
+		if used != nil {
+			affinity = &used.ClusterAffinity
+		}
+	}
+	return affinity == nil || util.ClusterMatches(c, *affinity)
 }
 
 // due reports whether the scheduler schedules a binding that it looks at, as doScheduleBinding decides.
