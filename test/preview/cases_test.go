@@ -28,7 +28,7 @@ type change struct {
 
 // cases makes some cases in a namespace: the same ones for the same seed.
 func cases(seed int64, n int, namespace string, clusters []string) []*change {
-	r := placements{rand.New(rand.NewPCG(uint64(seed), 0)), clusters} //nolint:gosec // Repeatable on purpose.
+	r := placements{rand.New(rand.NewPCG(uint64(seed), 0)), clusters}
 	out := make([]*change, n)
 	for i := range out {
 		out[i] = r.change(fmt.Sprintf("c%d", i), namespace, i)
@@ -88,7 +88,6 @@ func (r placements) policy(name, namespace string, selectors []policyv1alpha1.Re
 	p.Spec.ResourceSelectors, p.Spec.Placement = selectors, r.placement()
 	// Nothing is sent to the members: what runs there would change their capacity meanwhile.
 	p.Spec.Suspension = &policyv1alpha1.Suspension{Dispatching: new(true)}
-	// The policies of one case that are there at first compete by name alone; the changed one goes first.
 	return p
 }
 

@@ -102,7 +102,7 @@ func (s *scene) tier(t *testing.T, cluster, tier string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := set(context.Background(), func(l map[string]string) { delete(l, tierLabel) }); err != nil {
+		if err := set(context.Background(), func(l map[string]string) { delete(l, tierLabel) }); client.IgnoreNotFound(err) != nil {
 			t.Error(err)
 		}
 	})

@@ -102,7 +102,7 @@ func TestClusterLossConcernsNothingElse(t *testing.T) {
 
 // BenchmarkClusterLoss is 100 bindings over 100 clusters: it has to stay under a second.
 func BenchmarkClusterLoss(b *testing.B) {
-	r := rand.New(rand.NewPCG(3, 0)) //nolint:gosec // Repeatable on purpose.
+	r := rand.New(rand.NewPCG(3, 0))
 	w := &World{}
 	for i := range 100 {
 		w.Clusters = append(w.Clusters, cluster(fmt.Sprintf("m%d", i), 100))

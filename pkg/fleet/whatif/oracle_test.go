@@ -37,7 +37,7 @@ func karmadas(t *testing.T, clusters []*clusterv1alpha1.Cluster) core.ScheduleAl
 // TestScheduleIsThatOfKarmada compares the scheduler with Karmada's own over random placements, clusters and
 // bindings. The order of clusters, which Karmada leaves to chance, does not matter.
 func TestScheduleIsThatOfKarmada(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 0)) //nolint:gosec // Repeatable on purpose.
+	r := rand.New(rand.NewPCG(1, 0))
 	placed := 0
 	for range 40 {
 		n := 1 + r.IntN(8)
@@ -81,7 +81,7 @@ func kindOf(err error) string {
 
 // TestScheduleWritesToNothing checks that what is observed stays as it was.
 func TestScheduleWritesToNothing(t *testing.T) {
-	r := rand.New(rand.NewPCG(2, 0)) //nolint:gosec // Repeatable on purpose.
+	r := rand.New(rand.NewPCG(2, 0))
 	w := &World{Clusters: randomClusters(r, 5)}
 	var before []*workv1alpha2.ResourceBinding
 	for i := range 100 {
