@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/fleet/whatif/diff"
 	"github.com/kairship-io/kairship/pkg/fleet/whatif/interpreter"
+	"github.com/kairship-io/kairship/pkg/fleet/whatif/manifest"
 )
 
 // Action is what Karmada does about fields that differ.
@@ -83,7 +84,7 @@ type Observed struct {
 
 // Of compares an object with what Karmada sent; nil when the Work has no manifest of it.
 func Of(o *Observed) (*Drift, error) {
-	sent, err := sentIn(o.Work, o.Object)
+	sent, err := manifest.Sent(o.Work, o.Object)
 	if err != nil || sent == nil {
 		return nil, err
 	}
@@ -113,20 +114,6 @@ func Of(o *Observed) (*Drift, error) {
 		d.Drifted = !behind(sent, o.Object) // Of an earlier manifest nothing is known any more.
 	}
 	return d, nil
-}
-
-// sentIn is the manifest of an object in a Work; nil when it has none.
-func sentIn(work *workv1alpha1.Work, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	for i := range work.Spec.Workload.Manifests {
-		sent := &unstructured.Unstructured{}
-		if err := sent.UnmarshalJSON(work.Spec.Workload.Manifests[i].Raw); err != nil {
-			return nil, fmt.Errorf("reading a manifest of Work %s/%s: %w", work.Namespace, work.Name, err)
-		}
-		if sent.GroupVersionKind().GroupKind() == object.GroupVersionKind().GroupKind() && sent.GetNamespace() == object.GetNamespace() && sent.GetName() == object.GetName() {
-			return sent, nil
-		}
-	}
-	return nil, nil //nolint:nilnil // The Work carries something else.
 }
 
 // retainedOf finds which fields Karmada leaves to the cluster: those in which what it would send now is what
