@@ -37,6 +37,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/fieldmanager"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -255,6 +256,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Pods:             pods,
 		PodLogs:          &podlog.Service{Clients: clients, Workloads: workloads},
 		Usage:            &usage.Service{Clients: clients, Workloads: workloads},
+		FieldManagers:    &fieldmanager.Service{Clients: clients},
 		Images:           image.NewService(lister, instances, pods, workloads),
 		Bindings:         binding.NewService(lister),
 		Policies:         policy.NewService(lister),

@@ -9,6 +9,7 @@ const (
 	usualConditions = 5
 	usualContainers = 2
 	usualOverrides  = 2
+	usualDrift      = 5
 	// usualStages is the number of stages of the propagation.
 	usualStages  = 6
 	usualResults = 20
@@ -123,7 +124,13 @@ func Prices() map[string]Price {
 		"Placement.memberCluster": {Requests: 1},
 		"Placement.overrides":     {Requests: 2, Items: usualOverrides},
 		"Placement.object":        {Requests: 1},
-		"AppliedOverride.policy":  {Requests: 1},
+		// The object, the Work and the customizations of the interpreter; two manifests are compared.
+		"Placement.drift":       {Requests: 3, Value: 2 * document},
+		"PlacementDrift.fields": {Items: usualDrift},
+		// One request to the member for all fields of an object.
+		"PlacementDrift.managersMessage": {Value: RequestCost},
+		"DriftField.manager":             {Value: RequestCost / usualDrift},
+		"AppliedOverride.policy":         {Requests: 1},
 		"MemberObject.pods":       {Requests: 1, Items: usualPods},
 		"MemberObject.manifest":   {Value: document},
 		"MemberObject.yaml":       {Value: document},

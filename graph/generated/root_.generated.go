@@ -61,9 +61,11 @@ type ResolverRoot interface {
 	CustomWorkload() CustomWorkloadResolver
 	DaemonSet() DaemonSetResolver
 	Deployment() DeploymentResolver
+	DriftField() DriftFieldResolver
 	FederatedHPA() FederatedHPAResolver
 	FederatedResourceQuota() FederatedResourceQuotaResolver
 	FederatedResourceQuotaSpec() FederatedResourceQuotaSpecResolver
+	FieldManager() FieldManagerResolver
 	Image() ImageResolver
 	Instance() InstanceResolver
 	Job() JobResolver
@@ -78,6 +80,7 @@ type ResolverRoot interface {
 	OverridePolicy() OverridePolicyResolver
 	OverridePolicyConnection() OverridePolicyConnectionResolver
 	Placement() PlacementResolver
+	PlacementDrift() PlacementDriftResolver
 	Pod() PodResolver
 	PodConnection() PodConnectionResolver
 	PropagationPolicy() PropagationPolicyResolver
@@ -678,6 +681,14 @@ type ComplexityRoot struct {
 		Yaml             func(childComplexity int) int
 	}
 
+	DriftField struct {
+		Found    func(childComplexity int) int
+		Manager  func(childComplexity int) int
+		Path     func(childComplexity int) int
+		Retained func(childComplexity int) int
+		Sent     func(childComplexity int) int
+	}
+
 	Event struct {
 		Count             func(childComplexity int) int
 		FirstSeen         func(childComplexity int) int
@@ -848,6 +859,12 @@ type ComplexityRoot struct {
 	FederatedResourceQuotaSpec struct {
 		Overall           func(childComplexity int) int
 		StaticAssignments func(childComplexity int) int
+	}
+
+	FieldManager struct {
+		Name      func(childComplexity int) int
+		Operation func(childComplexity int) int
+		Time      func(childComplexity int) int
 	}
 
 	FieldOverrider struct {
@@ -1525,6 +1542,7 @@ type ComplexityRoot struct {
 		Available     func(childComplexity int) int
 		Cluster       func(childComplexity int) int
 		Desired       func(childComplexity int) int
+		Drift         func(childComplexity int) int
 		Evicting      func(childComplexity int) int
 		Health        func(childComplexity int) int
 		MemberCluster func(childComplexity int) int
@@ -1536,6 +1554,15 @@ type ComplexityRoot struct {
 		Stale         func(childComplexity int) int
 		Suspended     func(childComplexity int) int
 		Updated       func(childComplexity int) int
+	}
+
+	PlacementDrift struct {
+		Action          func(childComplexity int) int
+		Drifted         func(childComplexity int) int
+		Fields          func(childComplexity int) int
+		ManagersMessage func(childComplexity int) int
+		Message         func(childComplexity int) int
+		TotalFields     func(childComplexity int) int
 	}
 
 	PlaintextOverrider struct {
@@ -4795,6 +4822,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Deployment.Yaml(childComplexity), true
 
+	case "DriftField.found":
+		if e.ComplexityRoot.DriftField.Found == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DriftField.Found(childComplexity), true
+	case "DriftField.manager":
+		if e.ComplexityRoot.DriftField.Manager == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DriftField.Manager(childComplexity), true
+	case "DriftField.path":
+		if e.ComplexityRoot.DriftField.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DriftField.Path(childComplexity), true
+	case "DriftField.retained":
+		if e.ComplexityRoot.DriftField.Retained == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DriftField.Retained(childComplexity), true
+	case "DriftField.sent":
+		if e.ComplexityRoot.DriftField.Sent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DriftField.Sent(childComplexity), true
+
 	case "Event.count":
 		if e.ComplexityRoot.Event.Count == nil {
 			break
@@ -5469,6 +5527,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FederatedResourceQuotaSpec.StaticAssignments(childComplexity), true
+
+	case "FieldManager.name":
+		if e.ComplexityRoot.FieldManager.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FieldManager.Name(childComplexity), true
+	case "FieldManager.operation":
+		if e.ComplexityRoot.FieldManager.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FieldManager.Operation(childComplexity), true
+	case "FieldManager.time":
+		if e.ComplexityRoot.FieldManager.Time == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FieldManager.Time(childComplexity), true
 
 	case "FieldOverrider.fieldPath":
 		if e.ComplexityRoot.FieldOverrider.FieldPath == nil {
@@ -8672,6 +8749,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Placement.Desired(childComplexity), true
+	case "Placement.drift":
+		if e.ComplexityRoot.Placement.Drift == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Placement.Drift(childComplexity), true
 	case "Placement.evicting":
 		if e.ComplexityRoot.Placement.Evicting == nil {
 			break
@@ -8738,6 +8821,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Placement.Updated(childComplexity), true
+
+	case "PlacementDrift.action":
+		if e.ComplexityRoot.PlacementDrift.Action == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlacementDrift.Action(childComplexity), true
+	case "PlacementDrift.drifted":
+		if e.ComplexityRoot.PlacementDrift.Drifted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlacementDrift.Drifted(childComplexity), true
+	case "PlacementDrift.fields":
+		if e.ComplexityRoot.PlacementDrift.Fields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlacementDrift.Fields(childComplexity), true
+	case "PlacementDrift.managersMessage":
+		if e.ComplexityRoot.PlacementDrift.ManagersMessage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlacementDrift.ManagersMessage(childComplexity), true
+	case "PlacementDrift.message":
+		if e.ComplexityRoot.PlacementDrift.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlacementDrift.Message(childComplexity), true
+	case "PlacementDrift.totalFields":
+		if e.ComplexityRoot.PlacementDrift.TotalFields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlacementDrift.TotalFields(childComplexity), true
 
 	case "PlaintextOverrider.operator":
 		if e.ComplexityRoot.PlaintextOverrider.Operator == nil {
@@ -12800,6 +12920,83 @@ directive @goEnum(
   "The Go constant, as import path and name."
   value: String
 ) on ENUM_VALUE
+`, BuiltIn: false},
+	{Name: "../schema/drift.graphqls", Input: `extend type Placement {
+  """
+  Where the object in the cluster differs from what Karmada sent there, which is the template with the cluster's
+  replicas and overrides. Only fields that Karmada sent are compared: no defaults of the cluster, no status,
+  and no labels and annotations that were added there. Null where ` + "`" + `object` + "`" + ` is, and while Karmada has sent nothing.
+  """
+  drift: PlacementDrift
+}
+
+"Where an object in a member cluster differs from what Karmada sent there."
+type PlacementDrift {
+  "A field differs that Karmada sent and does not leave to the cluster. What is still on its way is none."
+  drifted: Boolean!
+  "What Karmada does about the fields that it does not leave to the cluster."
+  action: DriftAction!
+  "The same for a person, and why."
+  message: String!
+  "The first 100 fields that differ, by path."
+  fields: [DriftField!]!
+  "How many fields differ: more than are in ` + "`" + `fields` + "`" + ` where these were cut off."
+  totalFields: Int!
+  """
+  Why the managers of the fields are not known; null when they are. They are read from the member cluster now,
+  through the instance and as the caller, whom both have to let read the object.
+  """
+  managersMessage: String
+}
+
+"What Karmada does about fields that differ in a member cluster."
+enum DriftAction {
+  "Nothing: no field differs, but those that it leaves to the cluster."
+  NONE
+  "It writes what it sent as soon as it observes the object, and tries again when the cluster refuses that."
+  OVERWRITE
+  """
+  It writes what it sent with the next change of the workload, its policies, or the labels or the spec of the object, or when
+  its controllers start again: only annotations differ, and it does not look at these alone.
+  """
+  NEXT_SYNC
+  "It has not written its latest manifest to the cluster yet."
+  PENDING
+  "Nothing while dispatching to the cluster is suspended; then it writes what it sent."
+  SUSPENDED
+  "It can't reach the cluster; then it writes what it sent."
+  UNREACHABLE
+  "Nothing: the object has lost the label ` + "`" + `karmada.io/managed=true` + "`" + `, and the policy does not have such objects overwritten."
+  CONFLICT
+  "It removes the object: the workload is leaving the cluster."
+  REMOVE
+  "A ResourceInterpreterCustomization decides which fields it leaves to the cluster. Kairship does not run these."
+  INTERPRETER
+}
+
+"A field of an object in a member cluster that differs from what Karmada sent."
+type DriftField {
+  "Its JSON pointer, for example ` + "`" + `/spec/template/spec/containers/0/image` + "`" + `. Items of lists have their place in what was sent."
+  path: String!
+  "What Karmada sent, as JSON of at most 2,000 bytes; null where the cluster has an item in addition."
+  sent: String
+  "What the cluster has, in the same way; null where it has nothing."
+  found: String
+  "Karmada leaves the field to the cluster on purpose, by its resource interpreter."
+  retained: Boolean!
+  "Who manages the field now: the last to write, of several; null when no one does, or ` + "`" + `managersMessage` + "`" + ` is not null."
+  manager: FieldManager
+}
+
+"Who manages a field of an object, as the object's managed fields have it."
+type FieldManager {
+  "The name of the client, for example ` + "`" + `kubectl-edit` + "`" + `."
+  name: String!
+  "How it wrote the field: ` + "`" + `Apply` + "`" + ` or ` + "`" + `Update` + "`" + `."
+  operation: String!
+  "When it last wrote a field of the object."
+  time: Time
+}
 `, BuiltIn: false},
 	{Name: "../schema/event.graphqls", Input: `extend type Instance {
   "Kubernetes events of the instance, newest first unless told."
@@ -21196,6 +21393,22 @@ func (ec *executionContext) childFields_DeployApplicationPayload(ctx context.Con
 	return nil, fmt.Errorf("no field named %q was found under type DeployApplicationPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DriftField(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_DriftField_path(ctx, field)
+	case "sent":
+		return ec.fieldContext_DriftField_sent(ctx, field)
+	case "found":
+		return ec.fieldContext_DriftField_found(ctx, field)
+	case "retained":
+		return ec.fieldContext_DriftField_retained(ctx, field)
+	case "manager":
+		return ec.fieldContext_DriftField_manager(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DriftField", field.Name)
+}
+
 func (ec *executionContext) childFields_Event(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "namespace":
@@ -21538,6 +21751,18 @@ func (ec *executionContext) childFields_FederatedResourceQuotaSpec(ctx context.C
 		return ec.fieldContext_FederatedResourceQuotaSpec_staticAssignments(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FederatedResourceQuotaSpec", field.Name)
+}
+
+func (ec *executionContext) childFields_FieldManager(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_FieldManager_name(ctx, field)
+	case "operation":
+		return ec.fieldContext_FieldManager_operation(ctx, field)
+	case "time":
+		return ec.fieldContext_FieldManager_time(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FieldManager", field.Name)
 }
 
 func (ec *executionContext) childFields_FieldOverrider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -22834,8 +23059,28 @@ func (ec *executionContext) childFields_Placement(ctx context.Context, field gra
 		return ec.fieldContext_Placement_overrides(ctx, field)
 	case "object":
 		return ec.fieldContext_Placement_object(ctx, field)
+	case "drift":
+		return ec.fieldContext_Placement_drift(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Placement", field.Name)
+}
+
+func (ec *executionContext) childFields_PlacementDrift(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "drifted":
+		return ec.fieldContext_PlacementDrift_drifted(ctx, field)
+	case "action":
+		return ec.fieldContext_PlacementDrift_action(ctx, field)
+	case "message":
+		return ec.fieldContext_PlacementDrift_message(ctx, field)
+	case "fields":
+		return ec.fieldContext_PlacementDrift_fields(ctx, field)
+	case "totalFields":
+		return ec.fieldContext_PlacementDrift_totalFields(ctx, field)
+	case "managersMessage":
+		return ec.fieldContext_PlacementDrift_managersMessage(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PlacementDrift", field.Name)
 }
 
 func (ec *executionContext) childFields_PlaintextOverrider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/fieldmanager"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
@@ -51,6 +52,7 @@ type Fleet struct {
 	Pods             *pod.Service
 	PodLogs          *podlog.Service
 	Usage            *usage.Service
+	FieldManagers    *fieldmanager.Service
 	Images           *image.Service
 	Bindings         *binding.Service
 	Policies         *policy.Service

@@ -15,7 +15,7 @@ type Manager struct {
 	// Name is that of the client, for example kubectl-edit.
 	Name string
 	// Operation is how it wrote the field.
-	Operation metav1.ManagedFieldsOperationType
+	Operation string
 	// Time is when it last wrote a field of the object; nil where that is not noted.
 	Time *time.Time
 }
@@ -36,7 +36,7 @@ func (f *Field) ManagerOf(managers []metav1.ManagedFieldsEntry) *Manager {
 	if last == nil {
 		return nil
 	}
-	found := &Manager{Name: last.Manager, Operation: last.Operation}
+	found := &Manager{Name: last.Manager, Operation: string(last.Operation)}
 	if last.Time != nil {
 		found.Time = &last.Time.Time
 	}

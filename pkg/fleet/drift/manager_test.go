@@ -53,7 +53,7 @@ func TestManagerOf(t *testing.T) {
 		got := ""
 		if m := (&Field{steps: c.steps}).ManagerOf(managers); m != nil {
 			got = m.Name
-			if m.Time == nil || m.Operation != metav1.ManagedFieldsOperationUpdate {
+			if m.Time == nil || m.Operation != "Update" {
 				t.Errorf("%s: %+v", c.reason, m)
 			}
 		}
