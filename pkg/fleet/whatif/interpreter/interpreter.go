@@ -43,6 +43,22 @@ func ReviseReplica(object *unstructured.Unstructured, replicas int32) (*unstruct
 	return revised, nil
 }
 
+// Replicas returns how many replicas an object asks for; false where no interpreter knows that of its kind.
+func Replicas(object *unstructured.Unstructured) (n int32, known bool, err error) {
+	i := built()
+	if !i.enabled(object.GroupVersionKind(), configv1alpha1.InterpreterOperationInterpretReplica) {
+		return 0, false, nil
+	}
+	n, _, done, err := i.thirdparty.GetReplicas(object)
+	if err == nil && !done {
+		n, _, err = i.native.GetReplicas(object)
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("reading the replicas of %s %s: %w", object.GetKind(), object.GetName(), err)
+	}
+	return n, true, nil
+}
+
 // Retain returns what Karmada sends to a cluster instead of a desired object, with the fields of the
 // observed one that it leaves to the cluster. It may change the desired object.
 func Retain(desired, observed *unstructured.Unstructured) (*unstructured.Unstructured, error) {

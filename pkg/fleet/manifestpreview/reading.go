@@ -1,0 +1,241 @@
+package manifestpreview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	configv1alpha1 "github.com/karmada-io/karmada/pkg/apis/config/v1alpha1"
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"github.com/karmada-io/karmada/pkg/util/names"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/whatif/interpreter"
+	"github.com/kairship-io/kairship/pkg/fleet/whatif/manifest"
+	"github.com/kairship-io/kairship/pkg/fleet/whatif/snapshot"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+const (
+	// mostObjects is how many objects of one kind a preview reads.
+	mostObjects = 5000
+	// mostManifests is how many manifests a preview makes.
+	mostManifests = 2000
+	// pageSize is how many objects that manifests depend on are read at a time.
+	pageSize = 500
+)
+
+// reading reads what the manifests of some templates depend on.
+type reading struct {
+	*Service
+
+	ctx      context.Context //nolint:containedctx // of one preview, which it does not outlive
+	instance string
+	preview  *Preview
+}
+
+func (s *Service) reading(ctx context.Context, instance string) *reading {
+	return &reading{Service: s, ctx: ctx, instance: instance, preview: &Preview{Instance: instance}}
+}
+
+// cluster is the index's name of the instance.
+func (r *reading) cluster() string { return v1alpha1.VirtualClusterName(r.instance) }
+
+// all returns all objects of a kind that the caller may see.
+func (r *reading) all(of index.Type, f *resource.Filter, detail index.Detail) ([]*index.Object, error) {
+	found, fresh, err := r.Resources.All(r.ctx, r.instance, of.GroupVersionResource(), f, detail, mostObjects)
+	if errors.Is(err, listing.ErrTooMany) {
+		return nil, apierror.In(apierror.Invalid("input", "instance %q has more than %d %s to look at; a preview reads no more", r.instance, mostObjects, of.Resource), r.instance)
+	}
+	if err == nil && (fresh.Stale || r.preview.Freshness.ObservedAt == nil) {
+		r.preview.Freshness = fresh
+	}
+	return found, err
+}
+
+// evident returns all objects of some kinds in a namespace, "" for those without one.
+func (r *reading) evident(namespace string, types ...index.Type) ([]*index.Object, error) {
+	q := index.ListQuery{
+		Types: types, PartField: []string{"metadata", "namespace"}, Order: index.Order{Field: index.OrderByName}, Limit: pageSize,
+	}
+	var all []*index.Object
+	for {
+		page, err := r.Evidence.PageOf(r.ctx, index.Part{Cluster: r.cluster(), Value: namespace}, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		if !page.HasNext {
+			return all, nil
+		}
+		last := index.PositionOf(page.Items[len(page.Items)-1])
+		q.After = &last
+	}
+}
+
+// policies are the member clusters, and the override policies of some namespaces and those without one. A policy
+// that changes is as it would be after the change: before is nil where it is created, after where it is deleted.
+func (r *reading) policies(namespaces []string, before, after client.Object) (client.Client, error) {
+	var objects []client.Object
+	members, err := r.evident("", index.MemberClusters, index.ClusterOverridePolicies)
+	if err != nil {
+		return nil, err
+	}
+	for _, namespace := range namespaces {
+		if namespace == "" {
+			continue
+		}
+		more, err := r.evident(namespace, index.OverridePolicies)
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, more...)
+	}
+	for _, o := range members {
+		decoded, err := decode(o)
+		if err != nil {
+			return nil, err
+		}
+		if before == nil || !same(before, decoded) {
+			objects = append(objects, decoded)
+		}
+	}
+	if after != nil {
+		objects = append(objects, after)
+	}
+	return snapshot.New(scheme(), objects...)
+}
+
+// same reports whether two objects are the same policy.
+func same(a, b client.Object) bool {
+	return a.GetNamespace() == b.GetNamespace() && a.GetName() == b.GetName() && fmt.Sprintf("%T", a) == fmt.Sprintf("%T", b)
+}
+
+func decode(o *index.Object) (client.Object, error) {
+	switch o.Kind {
+	case index.MemberClusters.Kind:
+		return index.Decode[clusterv1alpha1.Cluster](o)
+	case index.ClusterOverridePolicies.Kind:
+		return index.Decode[policyv1alpha1.ClusterOverridePolicy](o)
+	}
+	return index.Decode[policyv1alpha1.OverridePolicy](o)
+}
+
+var scheme = sync.OnceValue(func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clusterv1alpha1.Install(s))
+	utilruntime.Must(policyv1alpha1.Install(s))
+	return s
+})
+
+// pair is a template with its binding.
+type pair struct {
+	template *unstructured.Unstructured
+	binding  *workv1alpha2.ResourceBinding
+}
+
+// compare compares the manifests of some templates with those that Karmada sent.
+func (r *reading) compare(pairs []pair, policies client.Client) error {
+	works, err := r.works(pairs)
+	if err != nil {
+		return err
+	}
+	var all []manifest.Comparison
+	for _, p := range pairs {
+		compared, err := manifest.Compare(&manifest.Source{Template: p.template, Binding: p.binding, Policies: policies}, works[p])
+		if err != nil {
+			return err
+		}
+		all = append(all, compared...)
+	}
+	r.preview.Objects = len(pairs)
+	if err := r.assume(pairs); err != nil {
+		return err
+	}
+	r.preview.finish(all)
+	return nil
+}
+
+// works reads the Works that carry templates, by cluster, in one request.
+func (r *reading) works(pairs []pair) (map[pair]map[string]*workv1alpha1.Work, error) {
+	var keys []index.Key
+	count := 0
+	for _, p := range pairs {
+		for _, target := range manifest.Targets(&p.binding.Spec) {
+			keys = append(keys, r.workKey(p, target.Name))
+			count++
+		}
+	}
+	if count > mostManifests {
+		return nil, apierror.In(apierror.Invalid("input", "the change concerns %d manifests; a preview makes no more than %d", count, mostManifests), r.instance)
+	}
+	r.Evidence.Prefetch(r.ctx, keys, index.Whole, nil)
+	found := make(map[pair]map[string]*workv1alpha1.Work, len(pairs))
+	for _, p := range pairs {
+		found[p] = map[string]*workv1alpha1.Work{}
+		for _, target := range manifest.Targets(&p.binding.Spec) {
+			o, err := r.Evidence.Get(r.ctx, r.workKey(p, target.Name), index.Whole)
+			if apierror.Is(err, apierror.CodeNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if found[p][target.Name], err = index.Decode[workv1alpha1.Work](o); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+func (r *reading) workKey(p pair, cluster string) index.Key {
+	t := p.template
+	return index.Key{
+		Cluster: r.cluster(), Type: index.Works, Namespace: names.GenerateExecutionSpaceName(cluster),
+		Name: names.GenerateWorkName(t.GetKind(), t.GetName(), t.GetNamespace()),
+	}
+}
+
+// assume adds what the manifests take for granted.
+func (r *reading) assume(pairs []pair) error {
+	objects, err := r.evident("", index.ResourceInterpreterCustomizations)
+	if err != nil {
+		return err
+	}
+	customizations := make([]*configv1alpha1.ResourceInterpreterCustomization, len(objects))
+	for i, o := range objects {
+		if customizations[i], err = index.Decode[configv1alpha1.ResourceInterpreterCustomization](o); err != nil {
+			return err
+		}
+	}
+	r.preview.Assumptions = append(r.preview.Assumptions,
+		"No resource interpreter webhook of the instance changes the replicas of manifests, and the scheduler decides nothing anew.")
+	for _, p := range pairs {
+		name := interpreter.Customizes(customizations, p.template.GroupVersionKind(), configv1alpha1.InterpreterOperationReviseReplica)
+		if name == "" || !p.binding.Spec.IsWorkload() {
+			continue
+		}
+		r.assumed(fmt.Sprintf("ResourceInterpreterCustomization %s is not run; it may set the replicas of %s in another way.", name, p.template.GetKind()))
+	}
+	return nil
+}
+
+// assumed adds an assumption once.
+func (r *reading) assumed(text string) {
+	if !slices.Contains(r.preview.Assumptions, text) {
+		r.preview.Assumptions = append(r.preview.Assumptions, text)
+	}
+}
