@@ -138,6 +138,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		return nil, err
 	}
 	fleet.Write = newWrites(own, fleet, inventory, kube, clients, tokens, logger)
+	fleet.Previews = newPreviews(fleet)
 	fleet.Write.Instances = newInstanceWrites(own, fleet, inventory, kube, o.instances.addresses.Limits())
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},

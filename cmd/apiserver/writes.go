@@ -13,6 +13,7 @@ import (
 	"github.com/kairship-io/kairship/graph/resolvers"
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/consistency"
+	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
@@ -86,4 +87,15 @@ func newWrites(global client.Client, fleet resolvers.Fleet, inventory client.Rea
 		Policies:  policyWrites,
 		Workloads: &workloads.Service{Writer: writer, Workloads: fleet.Workloads, Now: time.Now},
 	}
+}
+
+// newPreviews makes the service of previews, and has the mutations check what they are expected to do.
+func newPreviews(fleet resolvers.Fleet) *preview.Service {
+	s := &preview.Service{
+		Writer: fleet.Write.Members.Writer, Policies: fleet.Write.Policies,
+		Instances: fleet.Instances, Resources: fleet.Resources, Bindings: fleet.Bindings,
+	}
+	fleet.Write.Policies.ExpectPropagation(s.ExpectPolicy)
+	fleet.Write.Members.Previews = s
+	return s
 }

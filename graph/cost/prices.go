@@ -107,9 +107,16 @@ func Prices() map[string]Price {
 		"Workload.overridePolicies": {Requests: 3, Items: usualOverrides},
 		"Workload.events":           {Requests: 1},
 		// Its bindings, policies, members, Works and objects, and their pods.
-		"Workload.explanation":    {Requests: 6, Value: 20},
-		"Explanation.steps":       {Items: usualStages},
-		"ExplanationStep.reasons": {Items: usualClusters},
+		"Workload.explanation": {Requests: 6, Value: 20},
+		"Explanation.steps":    {Items: usualStages},
+		// The dry run is the instance's; members, policies of two kinds, objects of a few kinds, and bindings
+		// of two are lists that are read whole.
+		"Instance.policyPreview":       {Requests: 8, Value: 2*RequestCost + 20*document},
+		"Instance.clusterLossPreview":  {Requests: 4, Value: RequestCost + 20*document},
+		"PreviewItem.workload":         {Requests: 1},
+		"PreviewItem.placementsBefore": {Items: usualClusters},
+		"PreviewItem.placementsAfter":  {Items: usualClusters},
+		"ExplanationStep.reasons":      {Items: usualClusters},
 		// Each container is read from its member separately.
 		"Workload.logs": {Requests: 3, Value: usualClusters * usualPods * RequestCost},
 		// The pods, and one request to each member.

@@ -690,7 +690,7 @@ func (ec *executionContext) unmarshalInputCordonMemberClusterInput(ctx context.C
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "name", "resourceVersion", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "name", "resourceVersion", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -725,6 +725,13 @@ func (ec *executionContext) unmarshalInputCordonMemberClusterInput(ctx context.C
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil
@@ -906,7 +913,7 @@ func (ec *executionContext) unmarshalInputUpdateMemberClusterInput(ctx context.C
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "name", "resourceVersion", "labels", "taints", "provider", "region", "zones", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "name", "resourceVersion", "labels", "taints", "provider", "region", "zones", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -976,6 +983,13 @@ func (ec *executionContext) unmarshalInputUpdateMemberClusterInput(ctx context.C
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil

@@ -1329,7 +1329,7 @@ func (ec *executionContext) unmarshalInputCreateClusterPropagationPolicyInput(ct
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "name", "labels", "annotations", "spec", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "name", "labels", "annotations", "spec", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1378,6 +1378,13 @@ func (ec *executionContext) unmarshalInputCreateClusterPropagationPolicyInput(ct
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil
@@ -1474,7 +1481,7 @@ func (ec *executionContext) unmarshalInputCreatePropagationPolicyInput(ctx conte
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "namespace", "name", "labels", "annotations", "spec", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "namespace", "name", "labels", "annotations", "spec", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1530,6 +1537,13 @@ func (ec *executionContext) unmarshalInputCreatePropagationPolicyInput(ctx conte
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil
@@ -1618,7 +1632,7 @@ func (ec *executionContext) unmarshalInputDeleteClusterPropagationPolicyInput(ct
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "name", "resourceVersion", "allowInUse", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "name", "resourceVersion", "allowInUse", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1660,6 +1674,13 @@ func (ec *executionContext) unmarshalInputDeleteClusterPropagationPolicyInput(ct
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil
@@ -1755,7 +1776,7 @@ func (ec *executionContext) unmarshalInputDeletePropagationPolicyInput(ctx conte
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "namespace", "name", "resourceVersion", "allowInUse", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "namespace", "name", "resourceVersion", "allowInUse", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1804,6 +1825,13 @@ func (ec *executionContext) unmarshalInputDeletePropagationPolicyInput(ctx conte
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil
@@ -1900,7 +1928,7 @@ func (ec *executionContext) unmarshalInputUpdateClusterPropagationPolicyInput(ct
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "name", "resourceVersion", "labels", "annotations", "spec", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "name", "resourceVersion", "labels", "annotations", "spec", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1956,6 +1984,13 @@ func (ec *executionContext) unmarshalInputUpdateClusterPropagationPolicyInput(ct
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil
@@ -2059,7 +2094,7 @@ func (ec *executionContext) unmarshalInputUpdatePropagationPolicyInput(ctx conte
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "namespace", "name", "resourceVersion", "labels", "annotations", "spec", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "namespace", "name", "resourceVersion", "labels", "annotations", "spec", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2122,6 +2157,13 @@ func (ec *executionContext) unmarshalInputUpdatePropagationPolicyInput(ctx conte
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil

@@ -22,8 +22,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
+	"github.com/kairship-io/kairship/pkg/fleet/whatif"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
@@ -83,6 +85,7 @@ type ResolverRoot interface {
 	PlacementDrift() PlacementDriftResolver
 	Pod() PodResolver
 	PodConnection() PodConnectionResolver
+	PreviewItem() PreviewItemResolver
 	PropagationPolicy() PropagationPolicyResolver
 	PropagationPolicyConnection() PropagationPolicyConnectionResolver
 	Query() QueryResolver
@@ -218,6 +221,18 @@ type ComplexityRoot struct {
 	ClusterFailoverBehavior struct {
 		PurgeMode         func(childComplexity int) int
 		StatePreservation func(childComplexity int) int
+	}
+
+	ClusterLossPreview struct {
+		Assumptions func(childComplexity int) int
+		Evicted     func(childComplexity int) int
+		Fingerprint func(childComplexity int) int
+		Freshness   func(childComplexity int) int
+		Items       func(childComplexity int, first *int, effects []whatif.Effect) int
+		Moved       func(childComplexity int) int
+		Removed     func(childComplexity int) int
+		Unchanged   func(childComplexity int) int
+		Unplaced    func(childComplexity int) int
 	}
 
 	ClusterNode struct {
@@ -935,6 +950,7 @@ type ComplexityRoot struct {
 
 	Instance struct {
 		Alias                      func(childComplexity int) int
+		ClusterLossPreview         func(childComplexity int, clusters []string, mode whatif.LossMode, taints []members.TaintInput, assume *preview.Assumptions) int
 		ClusterOverridePolicies    func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
 		ClusterOverridePolicy      func(childComplexity int, name string) int
 		ClusterPropagationPolicies func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
@@ -970,6 +986,7 @@ type ComplexityRoot struct {
 		OverridePolicies           func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
 		OverridePolicy             func(childComplexity int, namespace string, name string) int
 		Pods                       func(childComplexity int, first *int, after *string, filter *pod.Filter, orderBy *pod.Order) int
+		PolicyPreview              func(childComplexity int, input preview.PolicyInput) int
 		PropagationPolicies        func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
 		PropagationPolicy          func(childComplexity int, namespace string, name string) int
 		Resource                   func(childComplexity int, group string, version string, resource string, namespace *string, name string) int
@@ -1687,6 +1704,20 @@ type ComplexityRoot struct {
 		Values      func(childComplexity int) int
 	}
 
+	PolicyPreview struct {
+		Assumptions func(childComplexity int) int
+		Claimed     func(childComplexity int) int
+		Fingerprint func(childComplexity int) int
+		Freshness   func(childComplexity int) int
+		HandedOver  func(childComplexity int) int
+		Items       func(childComplexity int, first *int, effects []whatif.Effect) int
+		Lost        func(childComplexity int) int
+		Moved       func(childComplexity int) int
+		Removed     func(childComplexity int) int
+		TakenOver   func(childComplexity int) int
+		Unplaced    func(childComplexity int) int
+	}
+
 	PolicyUse struct {
 		Count func(childComplexity int) int
 		More  func(childComplexity int) int
@@ -1696,6 +1727,32 @@ type ComplexityRoot struct {
 	PolicyUser struct {
 		APIVersion     func(childComplexity int) int
 		Kind           func(childComplexity int) int
+		Name           func(childComplexity int) int
+		NamespaceOrNil func(childComplexity int) int
+	}
+
+	PreviewItem struct {
+		APIVersion     func(childComplexity int) int
+		After          func(childComplexity int) int
+		Before         func(childComplexity int) int
+		Effect         func(childComplexity int) int
+		Kind           func(childComplexity int) int
+		MessageOrNil   func(childComplexity int) int
+		Name           func(childComplexity int) int
+		NamespaceOrNil func(childComplexity int) int
+		PolicyAfter    func(childComplexity int) int
+		PolicyBefore   func(childComplexity int) int
+		RemovedFrom    func(childComplexity int) int
+		Unplaced       func(childComplexity int) int
+		Workload       func(childComplexity int) int
+	}
+
+	PreviewPlacement struct {
+		Cluster  func(childComplexity int) int
+		Replicas func(childComplexity int) int
+	}
+
+	PreviewPolicy struct {
 		Name           func(childComplexity int) int
 		NamespaceOrNil func(childComplexity int) int
 	}
@@ -2799,6 +2856,66 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterFailoverBehavior.StatePreservation(childComplexity), true
+
+	case "ClusterLossPreview.assumptions":
+		if e.ComplexityRoot.ClusterLossPreview.Assumptions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterLossPreview.Assumptions(childComplexity), true
+	case "ClusterLossPreview.evicted":
+		if e.ComplexityRoot.ClusterLossPreview.Evicted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterLossPreview.Evicted(childComplexity), true
+	case "ClusterLossPreview.fingerprint":
+		if e.ComplexityRoot.ClusterLossPreview.Fingerprint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterLossPreview.Fingerprint(childComplexity), true
+	case "ClusterLossPreview.freshness":
+		if e.ComplexityRoot.ClusterLossPreview.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterLossPreview.Freshness(childComplexity), true
+	case "ClusterLossPreview.items":
+		if e.ComplexityRoot.ClusterLossPreview.Items == nil {
+			break
+		}
+
+		args, err := ec.field_ClusterLossPreview_items_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ClusterLossPreview.Items(childComplexity, args["first"].(*int), args["effects"].([]whatif.Effect)), true
+	case "ClusterLossPreview.moved":
+		if e.ComplexityRoot.ClusterLossPreview.Moved == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterLossPreview.Moved(childComplexity), true
+	case "ClusterLossPreview.removed":
+		if e.ComplexityRoot.ClusterLossPreview.Removed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterLossPreview.Removed(childComplexity), true
+	case "ClusterLossPreview.unchanged":
+		if e.ComplexityRoot.ClusterLossPreview.Unchanged == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterLossPreview.Unchanged(childComplexity), true
+	case "ClusterLossPreview.unplaced":
+		if e.ComplexityRoot.ClusterLossPreview.Unplaced == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterLossPreview.Unplaced(childComplexity), true
 
 	case "ClusterNode.allocatable":
 		if e.ComplexityRoot.ClusterNode.Allocatable == nil {
@@ -5789,6 +5906,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Alias(childComplexity), true
+	case "Instance.clusterLossPreview":
+		if e.ComplexityRoot.Instance.ClusterLossPreview == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_clusterLossPreview_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.ClusterLossPreview(childComplexity, args["clusters"].([]string), args["mode"].(whatif.LossMode), args["taints"].([]members.TaintInput), args["assume"].(*preview.Assumptions)), true
 	case "Instance.clusterOverridePolicies":
 		if e.ComplexityRoot.Instance.ClusterOverridePolicies == nil {
 			break
@@ -6099,6 +6227,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Pods(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*pod.Filter), args["orderBy"].(*pod.Order)), true
+	case "Instance.policyPreview":
+		if e.ComplexityRoot.Instance.PolicyPreview == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_policyPreview_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.PolicyPreview(childComplexity, args["input"].(preview.PolicyInput)), true
 	case "Instance.propagationPolicies":
 		if e.ComplexityRoot.Instance.PropagationPolicies == nil {
 			break
@@ -9380,6 +9519,78 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PolicyFacet.Values(childComplexity), true
 
+	case "PolicyPreview.assumptions":
+		if e.ComplexityRoot.PolicyPreview.Assumptions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyPreview.Assumptions(childComplexity), true
+	case "PolicyPreview.claimed":
+		if e.ComplexityRoot.PolicyPreview.Claimed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyPreview.Claimed(childComplexity), true
+	case "PolicyPreview.fingerprint":
+		if e.ComplexityRoot.PolicyPreview.Fingerprint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyPreview.Fingerprint(childComplexity), true
+	case "PolicyPreview.freshness":
+		if e.ComplexityRoot.PolicyPreview.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyPreview.Freshness(childComplexity), true
+	case "PolicyPreview.handedOver":
+		if e.ComplexityRoot.PolicyPreview.HandedOver == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyPreview.HandedOver(childComplexity), true
+	case "PolicyPreview.items":
+		if e.ComplexityRoot.PolicyPreview.Items == nil {
+			break
+		}
+
+		args, err := ec.field_PolicyPreview_items_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.PolicyPreview.Items(childComplexity, args["first"].(*int), args["effects"].([]whatif.Effect)), true
+	case "PolicyPreview.lost":
+		if e.ComplexityRoot.PolicyPreview.Lost == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyPreview.Lost(childComplexity), true
+	case "PolicyPreview.moved":
+		if e.ComplexityRoot.PolicyPreview.Moved == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyPreview.Moved(childComplexity), true
+	case "PolicyPreview.removed":
+		if e.ComplexityRoot.PolicyPreview.Removed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyPreview.Removed(childComplexity), true
+	case "PolicyPreview.takenOver":
+		if e.ComplexityRoot.PolicyPreview.TakenOver == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyPreview.TakenOver(childComplexity), true
+	case "PolicyPreview.unplaced":
+		if e.ComplexityRoot.PolicyPreview.Unplaced == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyPreview.Unplaced(childComplexity), true
+
 	case "PolicyUse.count":
 		if e.ComplexityRoot.PolicyUse.Count == nil {
 			break
@@ -9423,6 +9634,111 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PolicyUser.NamespaceOrNil(childComplexity), true
+
+	case "PreviewItem.apiVersion":
+		if e.ComplexityRoot.PreviewItem.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewItem.APIVersion(childComplexity), true
+	case "PreviewItem.placementsAfter":
+		if e.ComplexityRoot.PreviewItem.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewItem.After(childComplexity), true
+	case "PreviewItem.placementsBefore":
+		if e.ComplexityRoot.PreviewItem.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewItem.Before(childComplexity), true
+	case "PreviewItem.effect":
+		if e.ComplexityRoot.PreviewItem.Effect == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewItem.Effect(childComplexity), true
+	case "PreviewItem.kind":
+		if e.ComplexityRoot.PreviewItem.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewItem.Kind(childComplexity), true
+	case "PreviewItem.message":
+		if e.ComplexityRoot.PreviewItem.MessageOrNil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewItem.MessageOrNil(childComplexity), true
+	case "PreviewItem.name":
+		if e.ComplexityRoot.PreviewItem.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewItem.Name(childComplexity), true
+	case "PreviewItem.namespace":
+		if e.ComplexityRoot.PreviewItem.NamespaceOrNil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewItem.NamespaceOrNil(childComplexity), true
+	case "PreviewItem.policyAfter":
+		if e.ComplexityRoot.PreviewItem.PolicyAfter == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewItem.PolicyAfter(childComplexity), true
+	case "PreviewItem.policyBefore":
+		if e.ComplexityRoot.PreviewItem.PolicyBefore == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewItem.PolicyBefore(childComplexity), true
+	case "PreviewItem.removedFrom":
+		if e.ComplexityRoot.PreviewItem.RemovedFrom == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewItem.RemovedFrom(childComplexity), true
+	case "PreviewItem.unplaced":
+		if e.ComplexityRoot.PreviewItem.Unplaced == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewItem.Unplaced(childComplexity), true
+	case "PreviewItem.workload":
+		if e.ComplexityRoot.PreviewItem.Workload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewItem.Workload(childComplexity), true
+
+	case "PreviewPlacement.clusterName":
+		if e.ComplexityRoot.PreviewPlacement.Cluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewPlacement.Cluster(childComplexity), true
+	case "PreviewPlacement.replicas":
+		if e.ComplexityRoot.PreviewPlacement.Replicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewPlacement.Replicas(childComplexity), true
+
+	case "PreviewPolicy.name":
+		if e.ComplexityRoot.PreviewPolicy.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewPolicy.Name(childComplexity), true
+	case "PreviewPolicy.namespace":
+		if e.ComplexityRoot.PreviewPolicy.NamespaceOrNil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PreviewPolicy.NamespaceOrNil(childComplexity), true
 
 	case "ProblemField.argument":
 		if e.ComplexityRoot.ProblemField.Argument == nil {
@@ -12112,8 +12428,10 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPolicyChangeFilter,
 		ec.unmarshalInputPolicyFilter,
 		ec.unmarshalInputPolicyOrder,
+		ec.unmarshalInputPolicyPreviewInput,
 		ec.unmarshalInputPolicyReferenceInput,
 		ec.unmarshalInputPolicySelectsInput,
+		ec.unmarshalInputPreviewAssumptionsInput,
 		ec.unmarshalInputPromoteResourceInput,
 		ec.unmarshalInputPropagationPlacementInput,
 		ec.unmarshalInputPropagationSpecInput,
@@ -15622,6 +15940,8 @@ input UpdateMemberClusterInput @goModel(model: "github.com/kairship-io/kairship/
   zones: [String!]
   "Try it, and write nothing."
   dryRun: Boolean = false
+  "The fingerprint of a ` + "`" + `clusterLossPreview` + "`" + ` of this cluster with mode ` + "`" + `NO_EXECUTE_TAINT` + "`" + ` and these taints: if they would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "The member cluster that was changed."
@@ -15642,6 +15962,8 @@ input CordonMemberClusterInput @goModel(model: "github.com/kairship-io/kairship/
   resourceVersion: String
   "Try it, and write nothing."
   dryRun: Boolean = false
+  "The fingerprint of a ` + "`" + `clusterLossPreview` + "`" + ` of this cluster with mode ` + "`" + `CORDON` + "`" + `: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "The member cluster that was cordoned."
@@ -17366,6 +17688,8 @@ input CreatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
   spec: PropagationSpecInput!
   "Check everything, and store nothing."
   dryRun: Boolean = false
+  "The fingerprint of a ` + "`" + `policyPreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "A PropagationPolicy that was created."
@@ -17396,6 +17720,8 @@ input UpdatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
   spec: PropagationSpecInput
   "Check everything, and store nothing."
   dryRun: Boolean = false
+  "The fingerprint of a ` + "`" + `policyPreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "A PropagationPolicy that was changed."
@@ -17425,6 +17751,8 @@ input DeletePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
   allowInUse: Boolean = false
   "Check everything, and delete nothing."
   dryRun: Boolean = false
+  "The fingerprint of a ` + "`" + `policyPreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "A PropagationPolicy that was deleted."
@@ -17451,6 +17779,8 @@ input CreateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
   spec: PropagationSpecInput!
   "Check everything, and store nothing."
   dryRun: Boolean = false
+  "The fingerprint of a ` + "`" + `policyPreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "A ClusterPropagationPolicy that was created."
@@ -17479,6 +17809,8 @@ input UpdateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
   spec: PropagationSpecInput
   "Check everything, and store nothing."
   dryRun: Boolean = false
+  "The fingerprint of a ` + "`" + `policyPreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "A ClusterPropagationPolicy that was changed."
@@ -17506,6 +17838,8 @@ input DeleteClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
   allowInUse: Boolean = false
   "Check everything, and delete nothing."
   dryRun: Boolean = false
+  "The fingerprint of a ` + "`" + `policyPreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "A ClusterPropagationPolicy that was deleted."
@@ -17706,6 +18040,199 @@ type PolicyUser @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write
   namespace: String @goField(name: "NamespaceOrNil")
   "Its name."
   name: String!
+}
+`, BuiltIn: false},
+	{Name: "../schema/preview.graphqls", Input: `extend type Instance {
+  """
+  What a change of a PropagationPolicy or ClusterPropagationPolicy would do, by Karmada's own code, without
+  making it. For callers who may make the change and read the member clusters; null, with an error, for others.
+  The instance checks the change in a dry run.
+  """
+  policyPreview(
+    "The change."
+    input: PolicyPreviewInput!
+  ): PolicyPreview
+
+  """
+  What becomes of what is in some member clusters when these are lost, with today's capacity. For callers who
+  may change and read the member clusters; null, with an error, for others.
+  """
+  clusterLossPreview(
+    "The names of the member clusters, 1 to 100."
+    clusters: [String!]!
+    "How they are lost."
+    mode: ClusterLossMode! = CORDON
+    "The taints of ` + "`" + `NO_EXECUTE_TAINT` + "`" + `; null for a ` + "`" + `NoExecute` + "`" + ` taint that no policy tolerates by its key."
+    taints: [ClusterTaintInput!]
+    "Settings of Karmada that the instance does not tell; null for those that the Instance resource has."
+    assume: PreviewAssumptionsInput
+  ): ClusterLossPreview
+}
+
+"A change of a PropagationPolicy or ClusterPropagationPolicy to preview."
+input PolicyPreviewInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/preview.PolicyInput") {
+  "What is done to the policy."
+  change: PolicyPreviewChange! @goField(name: "Verb")
+  "The namespace of a PropagationPolicy; null for a ClusterPropagationPolicy."
+  namespace: String
+  "The policy's name."
+  name: String!
+  "All that it is to say; null for ` + "`" + `DELETE` + "`" + `."
+  spec: PropagationSpecInput
+  "Settings of Karmada that the instance does not tell; null for those that the Instance resource has."
+  assume: PreviewAssumptionsInput
+}
+
+"What is done to a policy."
+enum PolicyPreviewChange {
+  "It is created."
+  CREATE
+  "It is changed: the spec is replaced as a whole."
+  UPDATE
+  "It is deleted."
+  DELETE
+}
+
+"Settings of Karmada's components. Null stands for what the Instance resource has, or else for Karmada's default, which is false."
+input PreviewAssumptionsInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/preview.Assumptions") {
+  "The feature gate ` + "`" + `PolicyPreemption` + "`" + ` of karmada-controller-manager."
+  policyPreemption: Boolean
+  "Whether karmada-controller-manager evicts by NoExecute taints: the feature gate ` + "`" + `Failover` + "`" + ` and the flag ` + "`" + `--enable-no-execute-taint-eviction` + "`" + `."
+  noExecuteEviction: Boolean
+}
+
+"How member clusters are lost."
+enum ClusterLossMode {
+  "They are cordoned: nothing new is scheduled to them."
+  CORDON
+  "They get taints that evict."
+  NO_EXECUTE_TAINT
+  "They are not ready for longer than every limited toleration. ClusterTaintPolicies of the instance are applied."
+  UNREADY
+  "They leave the instance."
+  REMOVAL
+}
+
+"What a change does to one object."
+enum PreviewEffect {
+  "No policy claims it any more. It stays where it is until another policy claims it."
+  LOST
+  "Another policy claims it instead of the changed one."
+  HANDED_OVER
+  "The changed policy takes it from another one."
+  TAKEN_OVER
+  "A policy claims what no policy has claimed."
+  CLAIMED
+  "Karmada evicts it from a lost member cluster."
+  EVICTED
+  "Its policy stays, and its member clusters or replicas change."
+  RESCHEDULED
+  "Its policy, member clusters and replicas stay."
+  UNCHANGED
+}
+
+"What a change of a policy would do. The counts are exact."
+type PolicyPreview {
+  "The same for every preview of the same change with the same result. Mutations take it as ` + "`" + `expect` + "`" + `."
+  fingerprint: String!
+  "What the preview takes for granted, for a person."
+  assumptions: [String!]!
+  "How many objects a policy claims that no policy has claimed."
+  claimed: Int!
+  "How many objects no policy claims any more."
+  lost: Int!
+  "How many objects the policy takes from another one."
+  takenOver: Int!
+  "How many objects another policy claims instead."
+  handedOver: Int!
+  "How many objects change their member clusters or replicas."
+  moved: Int!
+  "How many objects are removed, counted in every member cluster."
+  removed: Int!
+  "How many objects have nowhere to go, as a whole or in part."
+  unplaced: Int!
+  "The objects that the change concerns, first those that need attention."
+  items(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Only those with one of these effects; null for all."
+    effects: [PreviewEffect!]
+  ): [PreviewItem!]!
+  "How old the objects may be that the preview was computed from."
+  freshness: Freshness!
+}
+
+"What a loss of member clusters would do. The counts are exact."
+type ClusterLossPreview {
+  "The same for every preview of the same loss with the same result. Mutations take it as ` + "`" + `expect` + "`" + `."
+  fingerprint: String!
+  "What the preview takes for granted, for a person."
+  assumptions: [String!]!
+  "How many objects Karmada evicts."
+  evicted: Int!
+  "How many objects change their member clusters or replicas."
+  moved: Int!
+  "How many objects stay as they are."
+  unchanged: Int!
+  "How many objects are removed, counted in every member cluster."
+  removed: Int!
+  "How many objects have nowhere to go, as a whole or in part."
+  unplaced: Int!
+  "The objects that are in the lost member clusters, first those that need attention."
+  items(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Only those with one of these effects; null for all."
+    effects: [PreviewEffect!]
+  ): [PreviewItem!]!
+  "How old the objects may be that the preview was computed from."
+  freshness: Freshness!
+}
+
+"What becomes of one object."
+type PreviewItem {
+  "Its group and version, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String!
+  "Its kind."
+  kind: String!
+  "Its namespace; null when it has none."
+  namespace: String @goField(name: "NamespaceOrNil")
+  "Its name."
+  name: String!
+  "The object itself, if it is a workload of a built-in kind; null otherwise."
+  workload: Workload
+  "What the change does to it."
+  effect: PreviewEffect!
+  "The policy that claims it now; null for none."
+  policyBefore: PreviewPolicy
+  "The policy that claims it afterwards; null for none."
+  policyAfter: PreviewPolicy
+  "The member clusters that it goes to now, by name."
+  placementsBefore: [PreviewPlacement!]! @goField(name: "Before")
+  "The member clusters that it goes to afterwards, by name."
+  placementsAfter: [PreviewPlacement!]! @goField(name: "After")
+  "The member clusters in which it is removed."
+  removedFrom: [String!]!
+  "The scheduler finds no member clusters for all of it."
+  unplaced: Boolean!
+  "What explains it, for a person; null when nothing has to be explained."
+  message: String @goField(name: "MessageOrNil")
+}
+
+"A policy by name."
+type PreviewPolicy {
+  "The namespace of a PropagationPolicy; null for a ClusterPropagationPolicy."
+  namespace: String @goField(name: "NamespaceOrNil")
+  "The policy's name."
+  name: String!
+}
+
+"A member cluster that an object goes to."
+type PreviewPlacement {
+  "The member cluster's name."
+  clusterName: String! @goField(name: "Cluster")
+  "The replicas there; 0 for what has none."
+  replicas: Int!
 }
 `, BuiltIn: false},
 	{Name: "../schema/promotion.graphqls", Input: `extend type Mutation {
@@ -20727,6 +21254,30 @@ func (ec *executionContext) childFields_ClusterFailoverBehavior(ctx context.Cont
 	return nil, fmt.Errorf("no field named %q was found under type ClusterFailoverBehavior", field.Name)
 }
 
+func (ec *executionContext) childFields_ClusterLossPreview(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "fingerprint":
+		return ec.fieldContext_ClusterLossPreview_fingerprint(ctx, field)
+	case "assumptions":
+		return ec.fieldContext_ClusterLossPreview_assumptions(ctx, field)
+	case "evicted":
+		return ec.fieldContext_ClusterLossPreview_evicted(ctx, field)
+	case "moved":
+		return ec.fieldContext_ClusterLossPreview_moved(ctx, field)
+	case "unchanged":
+		return ec.fieldContext_ClusterLossPreview_unchanged(ctx, field)
+	case "removed":
+		return ec.fieldContext_ClusterLossPreview_removed(ctx, field)
+	case "unplaced":
+		return ec.fieldContext_ClusterLossPreview_unplaced(ctx, field)
+	case "items":
+		return ec.fieldContext_ClusterLossPreview_items(ctx, field)
+	case "freshness":
+		return ec.fieldContext_ClusterLossPreview_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClusterLossPreview", field.Name)
+}
+
 func (ec *executionContext) childFields_ClusterNode(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "instance":
@@ -21987,6 +22538,10 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_clusterOverridePolicy(ctx, field)
 	case "clusterOverridePolicies":
 		return ec.fieldContext_Instance_clusterOverridePolicies(ctx, field)
+	case "policyPreview":
+		return ec.fieldContext_Instance_policyPreview(ctx, field)
+	case "clusterLossPreview":
+		return ec.fieldContext_Instance_clusterLossPreview(ctx, field)
 	case "resource":
 		return ec.fieldContext_Instance_resource(ctx, field)
 	case "resources":
@@ -23327,6 +23882,34 @@ func (ec *executionContext) childFields_PolicyFacet(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type PolicyFacet", field.Name)
 }
 
+func (ec *executionContext) childFields_PolicyPreview(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "fingerprint":
+		return ec.fieldContext_PolicyPreview_fingerprint(ctx, field)
+	case "assumptions":
+		return ec.fieldContext_PolicyPreview_assumptions(ctx, field)
+	case "claimed":
+		return ec.fieldContext_PolicyPreview_claimed(ctx, field)
+	case "lost":
+		return ec.fieldContext_PolicyPreview_lost(ctx, field)
+	case "takenOver":
+		return ec.fieldContext_PolicyPreview_takenOver(ctx, field)
+	case "handedOver":
+		return ec.fieldContext_PolicyPreview_handedOver(ctx, field)
+	case "moved":
+		return ec.fieldContext_PolicyPreview_moved(ctx, field)
+	case "removed":
+		return ec.fieldContext_PolicyPreview_removed(ctx, field)
+	case "unplaced":
+		return ec.fieldContext_PolicyPreview_unplaced(ctx, field)
+	case "items":
+		return ec.fieldContext_PolicyPreview_items(ctx, field)
+	case "freshness":
+		return ec.fieldContext_PolicyPreview_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PolicyPreview", field.Name)
+}
+
 func (ec *executionContext) childFields_PolicyUse(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "count":
@@ -23351,6 +23934,58 @@ func (ec *executionContext) childFields_PolicyUser(ctx context.Context, field gr
 		return ec.fieldContext_PolicyUser_name(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PolicyUser", field.Name)
+}
+
+func (ec *executionContext) childFields_PreviewItem(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "apiVersion":
+		return ec.fieldContext_PreviewItem_apiVersion(ctx, field)
+	case "kind":
+		return ec.fieldContext_PreviewItem_kind(ctx, field)
+	case "namespace":
+		return ec.fieldContext_PreviewItem_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_PreviewItem_name(ctx, field)
+	case "workload":
+		return ec.fieldContext_PreviewItem_workload(ctx, field)
+	case "effect":
+		return ec.fieldContext_PreviewItem_effect(ctx, field)
+	case "policyBefore":
+		return ec.fieldContext_PreviewItem_policyBefore(ctx, field)
+	case "policyAfter":
+		return ec.fieldContext_PreviewItem_policyAfter(ctx, field)
+	case "placementsBefore":
+		return ec.fieldContext_PreviewItem_placementsBefore(ctx, field)
+	case "placementsAfter":
+		return ec.fieldContext_PreviewItem_placementsAfter(ctx, field)
+	case "removedFrom":
+		return ec.fieldContext_PreviewItem_removedFrom(ctx, field)
+	case "unplaced":
+		return ec.fieldContext_PreviewItem_unplaced(ctx, field)
+	case "message":
+		return ec.fieldContext_PreviewItem_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PreviewItem", field.Name)
+}
+
+func (ec *executionContext) childFields_PreviewPlacement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterName":
+		return ec.fieldContext_PreviewPlacement_clusterName(ctx, field)
+	case "replicas":
+		return ec.fieldContext_PreviewPlacement_replicas(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PreviewPlacement", field.Name)
+}
+
+func (ec *executionContext) childFields_PreviewPolicy(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "namespace":
+		return ec.fieldContext_PreviewPolicy_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_PreviewPolicy_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PreviewPolicy", field.Name)
 }
 
 func (ec *executionContext) childFields_ProblemField(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -20,6 +20,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/subscription"
@@ -62,6 +63,9 @@ type Fleet struct {
 	Kubeconfigs      *kubeconfig.Service
 	KarmadaResources *karmadaresource.Service
 	Search           *search.Service
+
+	// Previews say what a change would do.
+	Previews *preview.Service
 
 	// Live follows what changes, Operations how far long operations have come.
 	Live       *subscription.Service

@@ -83,6 +83,9 @@ type Request struct {
 	// index selects all that is asked for. SelectIdentity says how, to keep cursors apart.
 	Select         Select
 	SelectIdentity any
+	// Most is how many objects a request with Select for one instance reads at most, before it selects;
+	// zero for all.
+	Most int
 	// WithCount and Detail are what the selection needs.
 	WithCount bool
 	Detail    index.Detail

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"context"
+	"errors"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -9,6 +10,9 @@ import (
 
 // readAtOnce is how many objects are read at a time to select from.
 const readAtOnce = 5000
+
+// ErrTooMany is the error of a request with Most whose list has more objects.
+var ErrTooMany = errors.New("the list has too many objects")
 
 // Select selects objects of a list by what the index cannot select by, such as elements of lists in
 // their specs.
@@ -32,6 +36,9 @@ func (l *Lister) selectOne(ctx context.Context, r Request, q index.ListQuery, re
 			return nil, apierror.In(err, r.Instances[0])
 		}
 		all, live = append(all, p.Items...), live || p.Live
+		if r.Most > 0 && (len(all) > r.Most || p.HasNext && len(all) == r.Most) {
+			return nil, ErrTooMany
+		}
 		if !p.HasNext || len(p.Items) == 0 {
 			break
 		}

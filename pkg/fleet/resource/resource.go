@@ -170,6 +170,24 @@ func (s *Service) Result(ctx context.Context, instance string, of Kind, args pag
 	return s.list(ctx, instance, of, request([]string{instance}, of, args, f, order, count, detail))
 }
 
+// All returns all objects of one kind that the caller may see, and how old they may be. Where there are more
+// than most, the error is listing.ErrTooMany.
+func (s *Service) All(ctx context.Context, instance string, of schema.GroupVersionResource, f *Filter, detail index.Detail, most int) ([]*index.Object, freshness.Freshness, error) {
+	kind := Kind{of.Group, of.Version, of.Resource}
+	r := request([]string{instance}, kind, page.Args{}, f, nil, false, detail)
+	r.Select, r.SelectIdentity, r.Most = listing.SelectAll, "all", most
+	result, err := s.list(ctx, instance, kind, r)
+	if err != nil {
+		return nil, freshness.Freshness{}, err
+	}
+	return result.Selected, result.Freshness, nil
+}
+
+// ResourceOf returns the resource that serves a kind in an instance.
+func (s *Service) ResourceOf(ctx context.Context, instance string, of schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	return s.live.ResourceOf(ctx, instance, of)
+}
+
 // suggest returns the error of a kind that cannot be, or a better one where a kind is named
 // as manifests name it: there may be a plural of that.
 func (s *Service) suggest(ctx context.Context, instance string, of Kind, err error) error {

@@ -42,6 +42,14 @@ type Service struct {
 	Inventory *Inventory
 	// Operations makes the IDs under which joins and removals are followed; nil for none.
 	Operations *operation.Service
+	// Previews checks what changes are expected to do.
+	Previews Previews
+}
+
+// Previews refuses changes that would not do what the preview with a fingerprint says.
+type Previews interface {
+	ExpectCordon(ctx context.Context, instance, cluster, fingerprint string) error
+	ExpectTaints(ctx context.Context, instance, cluster string, taints []TaintInput, fingerprint string) error
 }
 
 // UpdateInput is the input of updateMemberCluster. What is nil stays.
@@ -54,7 +62,9 @@ type UpdateInput struct {
 	Provider        *string
 	Region          *string
 	Zones           []string
-	DryRun          bool
+	// Expect is the fingerprint of the preview that the taints were decided by; nil for none.
+	Expect *string
+	DryRun bool
 }
 
 // CordonInput is the input of cordonMemberCluster and of uncordonMemberCluster.
@@ -62,7 +72,9 @@ type CordonInput struct {
 	Instance        string
 	Name            string
 	ResourceVersion *string
-	DryRun          bool
+	// Expect is the fingerprint of the preview that was decided by; nil for none.
+	Expect *string
+	DryRun bool
 }
 
 // Payload is a member cluster that was changed.
@@ -83,6 +95,14 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 	labels, err := write.Map(in.Labels, "input.labels")
 	if err != nil {
 		return nil, err
+	}
+	if in.Expect != nil {
+		if in.Taints == nil {
+			return nil, apierror.Invalid("input.expect", "a preview is about taints: give those too, or leave this out")
+		}
+		if err := s.Previews.ExpectTaints(ctx, in.Instance, in.Name, in.Taints, *in.Expect); err != nil {
+			return nil, err
+		}
 	}
 	return s.change(ctx, in.Instance, in.Name, &in.ResourceVersion, in.DryRun, func(u *unstructured.Unstructured) error {
 		if labels != nil {
@@ -136,6 +156,11 @@ func marked(given, now map[string]string) map[string]string {
 
 // Cordon has nothing new scheduled to a member cluster.
 func (s *Service) Cordon(ctx context.Context, in CordonInput) (*Payload, error) {
+	if in.Expect != nil {
+		if err := s.Previews.ExpectCordon(ctx, in.Instance, in.Name, *in.Expect); err != nil {
+			return nil, err
+		}
+	}
 	return s.cordon(ctx, in, true)
 }
 

@@ -33,6 +33,25 @@ type Changes[T, S any] struct {
 	clusters func(spec *S) []namedCluster
 	// use returns the objects that use a policy, as the instance itself has them.
 	use func(ctx context.Context, site *write.Site, of *unstructured.Unstructured) (*Use, error)
+	// expect refuses a change that would not do what a preview says; nil for kinds without preview.
+	expect Expect[S]
+}
+
+// Expect refuses a change of a policy that would not do what the preview with a fingerprint says. A nil spec
+// leaves that of the policy as it is.
+type Expect[S any] func(ctx context.Context, verb authz.Verb, instance, namespace, name string, spec *S, fingerprint string) error
+
+// ExpectPropagation sets how the mutations of propagation policies check what they are expected to do.
+func (w *Writes) ExpectPropagation(expect Expect[policyv1alpha1.PropagationSpec]) {
+	w.Propagation.expect, w.ClusterPropagation.expect = expect, expect
+}
+
+// expected checks the fingerprint of an input, if it has one.
+func (c *Changes[T, S]) expected(ctx context.Context, verb authz.Verb, instance, namespace, name string, spec *S, fingerprint *string) error {
+	if fingerprint == nil || c.expect == nil {
+		return nil
+	}
+	return c.expect(ctx, verb, instance, namespace, name, spec, *fingerprint)
 }
 
 // Writes changes the policies of all kinds.
@@ -47,16 +66,16 @@ type Writes struct {
 func NewWrites(w *write.Writer) *Writes {
 	return &Writes{
 		Propagation: &Changes[policy.PropagationPolicy, policyv1alpha1.PropagationSpec]{
-			w, kindOf(index.PropagationPolicies, true), policy.NewPropagationPolicy, propagationContradictions, propagationClusters, propagationUse,
+			w, kindOf(index.PropagationPolicies, true), policy.NewPropagationPolicy, propagationContradictions, propagationClusters, propagationUse, nil,
 		},
 		ClusterPropagation: &Changes[policy.ClusterPropagationPolicy, policyv1alpha1.PropagationSpec]{
-			w, kindOf(index.ClusterPropagationPolicies, false), policy.NewClusterPropagationPolicy, propagationContradictions, propagationClusters, propagationUse,
+			w, kindOf(index.ClusterPropagationPolicies, false), policy.NewClusterPropagationPolicy, propagationContradictions, propagationClusters, propagationUse, nil,
 		},
 		Override: &Changes[policy.OverridePolicy, policyv1alpha1.OverrideSpec]{
-			w, kindOf(index.OverridePolicies, true), policy.NewOverridePolicy, overrideContradictions, overrideClusters, overrideUse,
+			w, kindOf(index.OverridePolicies, true), policy.NewOverridePolicy, overrideContradictions, overrideClusters, overrideUse, nil,
 		},
 		ClusterOverride: &Changes[policy.ClusterOverridePolicy, policyv1alpha1.OverrideSpec]{
-			w, kindOf(index.ClusterOverridePolicies, false), policy.NewClusterOverridePolicy, overrideContradictions, overrideClusters, overrideUse,
+			w, kindOf(index.ClusterOverridePolicies, false), policy.NewClusterOverridePolicy, overrideContradictions, overrideClusters, overrideUse, nil,
 		},
 	}
 }
@@ -101,6 +120,9 @@ func (c *Changes[T, S]) Create(ctx context.Context, in CreateInput[S]) (*Written
 	}
 	u, err := c.draft(in)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.expected(ctx, authz.VerbCreate, in.Instance, in.Namespace, in.Name, &in.Spec, in.Expect); err != nil {
 		return nil, err
 	}
 	out, err := site.Create(ctx, c.kind, u, write.Options{DryRun: in.DryRun, Paths: paths})
@@ -167,6 +189,9 @@ func (c *Changes[T, S]) Update(ctx context.Context, in UpdateInput[S]) (*Written
 		}
 	}
 	u.SetManagedFields(nil)
+	if err := c.expected(ctx, authz.VerbUpdate, in.Instance, in.Namespace, in.Name, in.Spec, in.Expect); err != nil {
+		return nil, err
+	}
 	out, err := site.Update(ctx, c.kind, u, write.Options{DryRun: in.DryRun, Paths: paths})
 	if err != nil {
 		return nil, err
@@ -205,6 +230,9 @@ func (c *Changes[T, S]) Delete(ctx context.Context, in DeleteInput) (*Deleted[T]
 	}
 	if (use.Count > 0 || use.More) && !in.AllowInUse {
 		return nil, apierror.In(inUse(now, use), in.Instance)
+	}
+	if err := c.expected(ctx, authz.VerbDelete, in.Instance, in.Namespace, in.Name, nil, in.Expect); err != nil {
+		return nil, err
 	}
 	out, err := site.Delete(ctx, c.kind, in.Namespace, in.Name, deletion, write.Options{DryRun: in.DryRun, Paths: paths})
 	if err != nil {

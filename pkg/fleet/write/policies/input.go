@@ -21,7 +21,9 @@ type CreateInput[S any] struct {
 	Instance, Namespace, Name string
 	Labels, Annotations       []object.Pair
 	Spec                      S
-	DryRun                    bool
+	// Expect is the fingerprint of the preview that the change was decided by; nil for none.
+	Expect *string
+	DryRun bool
 }
 
 // UpdateInput is a change of a policy. Labels, annotations and spec are replaced as
@@ -34,7 +36,9 @@ type UpdateInput[S any] struct {
 	Spec                *S
 	// Sent is the input spec as it was sent, which distinguishes a field that is null from one that
 	// is omitted.
-	Sent   any
+	Sent any
+	// Expect is the fingerprint of the preview that the change was decided by; nil for none.
+	Expect *string
 	DryRun bool
 }
 
@@ -45,7 +49,9 @@ type DeleteInput struct {
 	ResourceVersion *string
 	// AllowInUse deletes it even when something uses it.
 	AllowInUse bool
-	DryRun     bool
+	// Expect is the fingerprint of the preview that the deletion was decided by; nil for none.
+	Expect *string
+	DryRun bool
 }
 
 type (
