@@ -43,6 +43,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/manifestpreview"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/nativeapi"
@@ -266,6 +267,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		ClusterNodes:     clusternode.NewService(anyKind),
 		KarmadaResources: karmadaresource.NewService(anyKind),
 		Search:           search.NewService(lister, instances, clusters, inventory),
+		ManifestPreviews: &manifestpreview.Service{Evidence: consistent, Resources: anyKind},
 	}
 }
 

@@ -97,5 +97,7 @@ func newPreviews(fleet resolvers.Fleet) *preview.Service {
 	}
 	fleet.Write.Policies.ExpectPropagation(s.ExpectPolicy)
 	fleet.Write.Members.Previews = s
+	fleet.ManifestPreviews.Policies, fleet.ManifestPreviews.Applies = fleet.Write.Policies, fleet.Write.Resources
+	fleet.Write.Policies.ExpectOverride(fleet.ManifestPreviews.ExpectOverride)
 	return s
 }

@@ -111,9 +111,13 @@ func Prices() map[string]Price {
 		"Explanation.steps":    {Items: usualStages},
 		// The dry run is the instance's; members, policies of two kinds, objects of a few kinds, and bindings
 		// of two are lists that are read whole.
-		"Instance.policyPreview":       {Requests: 8, Value: 2*RequestCost + 20*document},
-		"Instance.clusterLossPreview":  {Requests: 4, Value: RequestCost + 20*document},
-		"PreviewItem.workload":         {Requests: 1},
+		"Instance.policyPreview":      {Requests: 8, Value: 2*RequestCost + 20*document},
+		"Instance.clusterLossPreview": {Requests: 4, Value: RequestCost + 20*document},
+		"PreviewItem.workload":        {Requests: 1},
+		// A dry run, bindings, templates of a few kinds, policies, Works and interpreters; and the manifests are made.
+		"Instance.overridePreview":     {Requests: 9, Value: 2*RequestCost + 40*document},
+		"Instance.applyPreview":        {Requests: 6, Value: manyWrites*RequestCost + 20*document},
+		"ManifestPreviewItem.fields":   {Items: usualDrift},
 		"PreviewItem.placementsBefore": {Items: usualClusters},
 		"PreviewItem.placementsAfter":  {Items: usualClusters},
 		"ExplanationStep.reasons":      {Items: usualClusters},
@@ -138,9 +142,9 @@ func Prices() map[string]Price {
 		"PlacementDrift.managersMessage": {Value: RequestCost},
 		"DriftField.manager":             {Value: RequestCost / usualDrift},
 		"AppliedOverride.policy":         {Requests: 1},
-		"MemberObject.pods":       {Requests: 1, Items: usualPods},
-		"MemberObject.manifest":   {Value: document},
-		"MemberObject.yaml":       {Value: document},
+		"MemberObject.pods":              {Requests: 1, Items: usualPods},
+		"MemberObject.manifest":          {Value: document},
+		"MemberObject.yaml":              {Value: document},
 
 		// A row has neither.
 		"Pod.manifest":         {Requests: 1, Value: document},

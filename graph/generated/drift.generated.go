@@ -22,9 +22,6 @@ import (
 type DriftFieldResolver interface {
 	Manager(ctx context.Context, obj *workload.DriftField) (*drift.Manager, error)
 }
-type FieldManagerResolver interface {
-	Operation(ctx context.Context, obj *drift.Manager) (string, error)
-}
 type PlacementDriftResolver interface {
 	ManagersMessage(ctx context.Context, obj *workload.Drift) (*string, error)
 }
@@ -193,7 +190,7 @@ func (ec *executionContext) _FieldManager_operation(ctx context.Context, field g
 			return ec.fieldContext_FieldManager_operation(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.FieldManager().Operation(ctx, obj)
+			return obj.Operation, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -204,7 +201,7 @@ func (ec *executionContext) _FieldManager_operation(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_FieldManager_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FieldManager", field, true, true, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FieldManager", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _FieldManager_time(ctx context.Context, field graphql.CollectedField, obj *drift.Manager) (ret graphql.Marshaler) {
@@ -495,50 +492,17 @@ func (ec *executionContext) _FieldManager(ctx context.Context, sel ast.Selection
 		case "name":
 			out.Values[i] = ec._FieldManager_name(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "operation":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._FieldManager_operation(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
+			out.Values[i] = ec._FieldManager_operation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
 			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
-				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "time":
 			out.Values[i] = ec._FieldManager_time(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))

@@ -17,6 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
+	"github.com/kairship-io/kairship/pkg/fleet/manifestpreview"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -26,6 +27,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/whatif"
+	"github.com/kairship-io/kairship/pkg/fleet/whatif/manifest"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
@@ -67,7 +69,6 @@ type ResolverRoot interface {
 	FederatedHPA() FederatedHPAResolver
 	FederatedResourceQuota() FederatedResourceQuotaResolver
 	FederatedResourceQuotaSpec() FederatedResourceQuotaSpecResolver
-	FieldManager() FieldManagerResolver
 	Image() ImageResolver
 	Instance() InstanceResolver
 	Job() JobResolver
@@ -950,6 +951,7 @@ type ComplexityRoot struct {
 
 	Instance struct {
 		Alias                      func(childComplexity int) int
+		ApplyPreview               func(childComplexity int, input manifestpreview.ApplyInput) int
 		ClusterLossPreview         func(childComplexity int, clusters []string, mode whatif.LossMode, taints []members.TaintInput, assume *preview.Assumptions) int
 		ClusterOverridePolicies    func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
 		ClusterOverridePolicy      func(childComplexity int, name string) int
@@ -985,6 +987,7 @@ type ComplexityRoot struct {
 		Namespaces                 func(childComplexity int, first *int, after *string, filter *namespace.Filter, orderBy *object.Order) int
 		OverridePolicies           func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
 		OverridePolicy             func(childComplexity int, namespace string, name string) int
+		OverridePreview            func(childComplexity int, input manifestpreview.OverrideInput) int
 		Pods                       func(childComplexity int, first *int, after *string, filter *pod.Filter, orderBy *pod.Order) int
 		PolicyPreview              func(childComplexity int, input preview.PolicyInput) int
 		PropagationPolicies        func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
@@ -1197,6 +1200,40 @@ type ComplexityRoot struct {
 	ManagedBy struct {
 		WorkName      func(childComplexity int) int
 		WorkNamespace func(childComplexity int) int
+	}
+
+	ManifestChange struct {
+		After  func(childComplexity int) int
+		Before func(childComplexity int) int
+		Path   func(childComplexity int) int
+	}
+
+	ManifestPreview struct {
+		Assumptions   func(childComplexity int) int
+		Changed       func(childComplexity int) int
+		Created       func(childComplexity int) int
+		Failed        func(childComplexity int) int
+		Fingerprint   func(childComplexity int) int
+		Freshness     func(childComplexity int) int
+		Items         func(childComplexity int, first *int, effects []manifest.Effect) int
+		Manifests     func(childComplexity int) int
+		NotCompared   func(childComplexity int) int
+		NotPropagated func(childComplexity int) int
+		Objects       func(childComplexity int) int
+		Unchanged     func(childComplexity int) int
+	}
+
+	ManifestPreviewItem struct {
+		APIVersion     func(childComplexity int) int
+		Cluster        func(childComplexity int) int
+		Effect         func(childComplexity int) int
+		Fields         func(childComplexity int) int
+		Kind           func(childComplexity int) int
+		MessageOrNil   func(childComplexity int) int
+		Name           func(childComplexity int) int
+		NamespaceOrNil func(childComplexity int) int
+		Suspended      func(childComplexity int) int
+		TotalFields    func(childComplexity int) int
 	}
 
 	ManifestResult struct {
@@ -5906,6 +5943,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Alias(childComplexity), true
+	case "Instance.applyPreview":
+		if e.ComplexityRoot.Instance.ApplyPreview == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_applyPreview_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.ApplyPreview(childComplexity, args["input"].(manifestpreview.ApplyInput)), true
 	case "Instance.clusterLossPreview":
 		if e.ComplexityRoot.Instance.ClusterLossPreview == nil {
 			break
@@ -6216,6 +6264,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.OverridePolicy(childComplexity, args["namespace"].(string), args["name"].(string)), true
+	case "Instance.overridePreview":
+		if e.ComplexityRoot.Instance.OverridePreview == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_overridePreview_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.OverridePreview(childComplexity, args["input"].(manifestpreview.OverrideInput)), true
 	case "Instance.pods":
 		if e.ComplexityRoot.Instance.Pods == nil {
 			break
@@ -7123,6 +7182,164 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ManagedBy.WorkNamespace(childComplexity), true
+
+	case "ManifestChange.after":
+		if e.ComplexityRoot.ManifestChange.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestChange.After(childComplexity), true
+	case "ManifestChange.before":
+		if e.ComplexityRoot.ManifestChange.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestChange.Before(childComplexity), true
+	case "ManifestChange.path":
+		if e.ComplexityRoot.ManifestChange.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestChange.Path(childComplexity), true
+
+	case "ManifestPreview.assumptions":
+		if e.ComplexityRoot.ManifestPreview.Assumptions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Assumptions(childComplexity), true
+	case "ManifestPreview.changed":
+		if e.ComplexityRoot.ManifestPreview.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Changed(childComplexity), true
+	case "ManifestPreview.created":
+		if e.ComplexityRoot.ManifestPreview.Created == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Created(childComplexity), true
+	case "ManifestPreview.failed":
+		if e.ComplexityRoot.ManifestPreview.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Failed(childComplexity), true
+	case "ManifestPreview.fingerprint":
+		if e.ComplexityRoot.ManifestPreview.Fingerprint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Fingerprint(childComplexity), true
+	case "ManifestPreview.freshness":
+		if e.ComplexityRoot.ManifestPreview.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Freshness(childComplexity), true
+	case "ManifestPreview.items":
+		if e.ComplexityRoot.ManifestPreview.Items == nil {
+			break
+		}
+
+		args, err := ec.field_ManifestPreview_items_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Items(childComplexity, args["first"].(*int), args["effects"].([]manifest.Effect)), true
+	case "ManifestPreview.manifests":
+		if e.ComplexityRoot.ManifestPreview.Manifests == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Manifests(childComplexity), true
+	case "ManifestPreview.notCompared":
+		if e.ComplexityRoot.ManifestPreview.NotCompared == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.NotCompared(childComplexity), true
+	case "ManifestPreview.notPropagated":
+		if e.ComplexityRoot.ManifestPreview.NotPropagated == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.NotPropagated(childComplexity), true
+	case "ManifestPreview.objects":
+		if e.ComplexityRoot.ManifestPreview.Objects == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Objects(childComplexity), true
+	case "ManifestPreview.unchanged":
+		if e.ComplexityRoot.ManifestPreview.Unchanged == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Unchanged(childComplexity), true
+
+	case "ManifestPreviewItem.apiVersion":
+		if e.ComplexityRoot.ManifestPreviewItem.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.APIVersion(childComplexity), true
+	case "ManifestPreviewItem.clusterName":
+		if e.ComplexityRoot.ManifestPreviewItem.Cluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.Cluster(childComplexity), true
+	case "ManifestPreviewItem.effect":
+		if e.ComplexityRoot.ManifestPreviewItem.Effect == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.Effect(childComplexity), true
+	case "ManifestPreviewItem.fields":
+		if e.ComplexityRoot.ManifestPreviewItem.Fields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.Fields(childComplexity), true
+	case "ManifestPreviewItem.kind":
+		if e.ComplexityRoot.ManifestPreviewItem.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.Kind(childComplexity), true
+	case "ManifestPreviewItem.message":
+		if e.ComplexityRoot.ManifestPreviewItem.MessageOrNil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.MessageOrNil(childComplexity), true
+	case "ManifestPreviewItem.name":
+		if e.ComplexityRoot.ManifestPreviewItem.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.Name(childComplexity), true
+	case "ManifestPreviewItem.namespace":
+		if e.ComplexityRoot.ManifestPreviewItem.NamespaceOrNil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.NamespaceOrNil(childComplexity), true
+	case "ManifestPreviewItem.suspended":
+		if e.ComplexityRoot.ManifestPreviewItem.Suspended == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.Suspended(childComplexity), true
+	case "ManifestPreviewItem.totalFields":
+		if e.ComplexityRoot.ManifestPreviewItem.TotalFields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.TotalFields(childComplexity), true
 
 	case "ManifestResult.apiVersion":
 		if e.ComplexityRoot.ManifestResult.APIVersion == nil {
@@ -12351,6 +12568,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputApplicationOverridePolicyInput,
 		ec.unmarshalInputApplicationPropagationPolicyInput,
 		ec.unmarshalInputApplyManifestsInput,
+		ec.unmarshalInputApplyPreviewInput,
 		ec.unmarshalInputClusterAffinityInput,
 		ec.unmarshalInputClusterAffinityTermInput,
 		ec.unmarshalInputClusterFailoverBehaviorInput,
@@ -12418,6 +12636,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputNamespaceFilter,
 		ec.unmarshalInputNamespaceOrder,
 		ec.unmarshalInputOverflowClusterAffinityInput,
+		ec.unmarshalInputOverridePreviewInput,
 		ec.unmarshalInputOverrideSpecInput,
 		ec.unmarshalInputOverridersInput,
 		ec.unmarshalInputPatchResourceInput,
@@ -15606,6 +15825,128 @@ extend type Instance {
   kubeconfig: InstanceKubeconfig
 }
 `, BuiltIn: false},
+	{Name: "../schema/manifestpreview.graphqls", Input: `extend type Instance {
+  """
+  What a change of an OverridePolicy or ClusterOverridePolicy would make of the manifests in member clusters, by
+  Karmada's own code, without making it. For callers who may make the change; null, with an error, for others.
+  The instance checks the change in a dry run.
+  """
+  overridePreview(
+    "The change."
+    input: OverridePreviewInput!
+  ): ManifestPreview
+
+  """
+  What applying manifests would make of the manifests in member clusters, in the same way. For callers who may apply
+  them; null, with an error, for others. Where objects go, policies decide: see ` + "`" + `policyPreview` + "`" + `.
+  """
+  applyPreview(
+    "The manifests."
+    input: ApplyPreviewInput!
+  ): ManifestPreview
+}
+
+"A change of an OverridePolicy or ClusterOverridePolicy to preview."
+input OverridePreviewInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/manifestpreview.OverrideInput") {
+  "What is done to the policy."
+  change: PolicyPreviewChange! @goField(name: "Verb")
+  "The namespace of an OverridePolicy; null for a ClusterOverridePolicy."
+  namespace: String
+  "The policy's name."
+  name: String!
+  "All that it is to say; null for ` + "`" + `DELETE` + "`" + `."
+  spec: OverrideSpecInput
+}
+
+"Manifests to preview."
+input ApplyPreviewInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/manifestpreview.ApplyInput") {
+  "YAML or JSON, as ` + "`" + `applyManifests` + "`" + ` takes it: at most 200 objects, in documents that are parted by ` + "`" + `---` + "`" + `."
+  manifests: String!
+  "For objects that have a namespace and say none; ` + "`" + `default` + "`" + ` unless told."
+  namespace: String
+  "Take over fields that others manage, instead of failing with CONFLICT."
+  force: Boolean = false
+}
+
+"What a change would make of the manifests that Karmada sends to member clusters. The counts are exact."
+type ManifestPreview {
+  "The same for every preview with the same result. Mutations of override policies take it as ` + "`" + `expect` + "`" + `."
+  fingerprint: String!
+  "What the preview takes for granted, for a person."
+  assumptions: [String!]!
+  "How many objects were compared in their clusters."
+  objects: Int!
+  "How many of the objects to apply Karmada propagates nowhere now."
+  notPropagated: Int!
+  "How many objects were left out; ` + "`" + `assumptions` + "`" + ` say why."
+  notCompared: Int!
+  "How many manifests were compared: one for each object and member cluster that it goes to."
+  manifests: Int!
+  "How many manifests Karmada can't make."
+  failed: Int!
+  "How many manifests change."
+  changed: Int!
+  "How many manifests are sent to a cluster that has none of the object."
+  created: Int!
+  "How many manifests stay as they are."
+  unchanged: Int!
+  "The manifests, first those that need attention, then by kind, namespace, name and cluster."
+  items(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Only those with one of these effects; null for all."
+    effects: [ManifestEffect!]
+  ): [ManifestPreviewItem!]!
+  "How old the objects may be that the preview was computed from."
+  freshness: Freshness!
+}
+
+"What a change makes of a manifest in a member cluster."
+enum ManifestEffect {
+  "Karmada can't make it, because an override can't be applied for example, and leaves the one that is there."
+  FAILED
+  "It changes."
+  CHANGED
+  "The cluster has none of the object yet."
+  CREATED
+  "It stays as it is."
+  UNCHANGED
+}
+
+"A manifest for a member cluster, compared with the one that Karmada sent last."
+type ManifestPreviewItem {
+  "Its group and version, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String!
+  "Its kind."
+  kind: String!
+  "Its namespace; null for objects without one."
+  namespace: String
+  "Its name."
+  name: String!
+  "The member cluster's name in the instance."
+  clusterName: String!
+  "What becomes of it."
+  effect: ManifestEffect!
+  "Why it can't be made; null when it can."
+  message: String
+  "Dispatching to the cluster is suspended, so that a change waits until that ends."
+  suspended: Boolean!
+  "The first 100 fields that change, by path."
+  fields: [ManifestChange!]!
+  "How many fields change: more than are in ` + "`" + `fields` + "`" + ` where these were cut off."
+  totalFields: Int!
+}
+
+"A field of a manifest that changes. Values of Secrets are ` + "`" + `\"***\"` + "`" + `."
+type ManifestChange {
+  "Its JSON pointer, as override policies name it, for example ` + "`" + `/spec/template/spec/containers/0/image` + "`" + `."
+  path: String!
+  "The value that Karmada sent last, as JSON of at most 2,000 bytes; null where there is none."
+  before: String
+  "The value after the change, in the same way; null where there is none."
+  after: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/membercluster.graphqls", Input: `extend type Instance {
   "One member cluster by name; null when no cluster of that name is joined."
   memberCluster(
@@ -17868,6 +18209,8 @@ input CreateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
   spec: OverrideSpecInput!
   "Check everything, and store nothing."
   dryRun: Boolean = false
+  "The fingerprint of an ` + "`" + `overridePreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "An OverridePolicy that was created."
@@ -17898,6 +18241,8 @@ input UpdateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
   spec: OverrideSpecInput
   "Check everything, and store nothing."
   dryRun: Boolean = false
+  "The fingerprint of an ` + "`" + `overridePreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "An OverridePolicy that was changed."
@@ -17927,6 +18272,8 @@ input DeleteOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
   allowInUse: Boolean = false
   "Check everything, and delete nothing."
   dryRun: Boolean = false
+  "The fingerprint of an ` + "`" + `overridePreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "An OverridePolicy that was deleted."
@@ -17953,6 +18300,8 @@ input CreateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
   spec: OverrideSpecInput!
   "Check everything, and store nothing."
   dryRun: Boolean = false
+  "The fingerprint of an ` + "`" + `overridePreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "A ClusterOverridePolicy that was created."
@@ -17981,6 +18330,8 @@ input UpdateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
   spec: OverrideSpecInput
   "Check everything, and store nothing."
   dryRun: Boolean = false
+  "The fingerprint of an ` + "`" + `overridePreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "A ClusterOverridePolicy that was changed."
@@ -18008,6 +18359,8 @@ input DeleteClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
   allowInUse: Boolean = false
   "Check everything, and delete nothing."
   dryRun: Boolean = false
+  "The fingerprint of an ` + "`" + `overridePreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "A ClusterOverridePolicy that was deleted."
@@ -22512,6 +22865,10 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_workloadRebalancers(ctx, field)
 	case "kubeconfig":
 		return ec.fieldContext_Instance_kubeconfig(ctx, field)
+	case "overridePreview":
+		return ec.fieldContext_Instance_overridePreview(ctx, field)
+	case "applyPreview":
+		return ec.fieldContext_Instance_applyPreview(ctx, field)
 	case "memberCluster":
 		return ec.fieldContext_Instance_memberCluster(ctx, field)
 	case "memberClusters":
@@ -22948,6 +23305,74 @@ func (ec *executionContext) childFields_ManagedBy(ctx context.Context, field gra
 		return ec.fieldContext_ManagedBy_workName(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ManagedBy", field.Name)
+}
+
+func (ec *executionContext) childFields_ManifestChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_ManifestChange_path(ctx, field)
+	case "before":
+		return ec.fieldContext_ManifestChange_before(ctx, field)
+	case "after":
+		return ec.fieldContext_ManifestChange_after(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ManifestChange", field.Name)
+}
+
+func (ec *executionContext) childFields_ManifestPreview(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "fingerprint":
+		return ec.fieldContext_ManifestPreview_fingerprint(ctx, field)
+	case "assumptions":
+		return ec.fieldContext_ManifestPreview_assumptions(ctx, field)
+	case "objects":
+		return ec.fieldContext_ManifestPreview_objects(ctx, field)
+	case "notPropagated":
+		return ec.fieldContext_ManifestPreview_notPropagated(ctx, field)
+	case "notCompared":
+		return ec.fieldContext_ManifestPreview_notCompared(ctx, field)
+	case "manifests":
+		return ec.fieldContext_ManifestPreview_manifests(ctx, field)
+	case "failed":
+		return ec.fieldContext_ManifestPreview_failed(ctx, field)
+	case "changed":
+		return ec.fieldContext_ManifestPreview_changed(ctx, field)
+	case "created":
+		return ec.fieldContext_ManifestPreview_created(ctx, field)
+	case "unchanged":
+		return ec.fieldContext_ManifestPreview_unchanged(ctx, field)
+	case "items":
+		return ec.fieldContext_ManifestPreview_items(ctx, field)
+	case "freshness":
+		return ec.fieldContext_ManifestPreview_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ManifestPreview", field.Name)
+}
+
+func (ec *executionContext) childFields_ManifestPreviewItem(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "apiVersion":
+		return ec.fieldContext_ManifestPreviewItem_apiVersion(ctx, field)
+	case "kind":
+		return ec.fieldContext_ManifestPreviewItem_kind(ctx, field)
+	case "namespace":
+		return ec.fieldContext_ManifestPreviewItem_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_ManifestPreviewItem_name(ctx, field)
+	case "clusterName":
+		return ec.fieldContext_ManifestPreviewItem_clusterName(ctx, field)
+	case "effect":
+		return ec.fieldContext_ManifestPreviewItem_effect(ctx, field)
+	case "message":
+		return ec.fieldContext_ManifestPreviewItem_message(ctx, field)
+	case "suspended":
+		return ec.fieldContext_ManifestPreviewItem_suspended(ctx, field)
+	case "fields":
+		return ec.fieldContext_ManifestPreviewItem_fields(ctx, field)
+	case "totalFields":
+		return ec.fieldContext_ManifestPreviewItem_totalFields(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ManifestPreviewItem", field.Name)
 }
 
 func (ec *executionContext) childFields_ManifestResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
+	"github.com/kairship-io/kairship/pkg/fleet/manifestpreview"
 	"github.com/kairship-io/kairship/pkg/fleet/kubeconfig"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
@@ -63,6 +64,7 @@ type Fleet struct {
 	Kubeconfigs      *kubeconfig.Service
 	KarmadaResources *karmadaresource.Service
 	Search           *search.Service
+	ManifestPreviews *manifestpreview.Service
 
 	// Previews say what a change would do.
 	Previews *preview.Service

@@ -224,15 +224,18 @@ var Alone = Fields{
 	"Query":  "viewer _service resources",
 	"Viewer": "username groups seesAllInstances can",
 	// Its address is that of the request.
-	"Instance": "kubeconfig policyPreview clusterLossPreview resource resources federatedHPA federatedHPAs cronFederatedHPA cronFederatedHPAs " +
+	"Instance": "kubeconfig policyPreview clusterLossPreview overridePreview applyPreview resource resources federatedHPA federatedHPAs cronFederatedHPA cronFederatedHPAs " +
 		"multiClusterService multiClusterServices federatedResourceQuota federatedResourceQuotas workloadRebalancer workloadRebalancers",
 	"InstanceKubeconfig": "yaml server certificateAuthority",
 	// The instance checks the draft as the caller.
-	"PolicyPreview":      "fingerprint assumptions claimed lost takenOver handedOver moved removed unplaced items freshness",
-	"ClusterLossPreview": "fingerprint assumptions evicted moved unchanged removed unplaced items freshness",
-	"PreviewItem":        "apiVersion kind namespace name workload effect policyBefore policyAfter placementsBefore placementsAfter removedFrom unplaced message",
-	"PreviewPolicy":      "namespace name",
-	"PreviewPlacement":   "clusterName replicas",
+	"PolicyPreview":       "fingerprint assumptions claimed lost takenOver handedOver moved removed unplaced items freshness",
+	"ClusterLossPreview":  "fingerprint assumptions evicted moved unchanged removed unplaced items freshness",
+	"PreviewItem":         "apiVersion kind namespace name workload effect policyBefore policyAfter placementsBefore placementsAfter removedFrom unplaced message",
+	"PreviewPolicy":       "namespace name",
+	"ManifestPreview":     "fingerprint assumptions objects notPropagated notCompared manifests failed changed created unchanged items freshness",
+	"ManifestPreviewItem": "apiVersion kind namespace name clusterName effect message suspended fields totalFields",
+	"ManifestChange":      "path before after",
+	"PreviewPlacement":    "clusterName replicas",
 	// Any kind, such as Secrets.
 	"Resource":           "instance clusterName managedBy policy binding placements overridePolicies apiVersion kind namespace name uid labels annotations createdAt resourceVersion freshness " + whole,
 	"ResourcePlacement":  "clusterName memberCluster scheduled evicting applied message health status overrides",

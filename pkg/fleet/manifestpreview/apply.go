@@ -94,7 +94,7 @@ func (r *reading) bound(tried *resources.Tried) ([]pair, error) {
 			r.preview.NotPropagated++ // The binding is another object's.
 			continue
 		}
-		pairs = append(pairs, pair{u, b})
+		pairs = append(pairs, pair{template: u, binding: b})
 	}
 	return pairs, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -23,32 +24,37 @@ import (
 
 // OverrideInput is a change of an OverridePolicy, or of a ClusterOverridePolicy where Namespace is nil.
 type OverrideInput struct {
-	Verb      Verb
+	Verb      preview.PolicyVerb
 	Namespace *string
 	Name      string
 	// Spec is what the policy is to say; nil for a deletion.
 	Spec *policyv1alpha1.OverrideSpec
 }
 
-// Verb is what is done to a policy.
-type Verb string
-
-// The verbs.
-const (
-	Create Verb = "CREATE"
-	Update Verb = "UPDATE"
-	Delete Verb = "DELETE"
-)
-
-var verbs = map[Verb]authz.Verb{Create: authz.VerbCreate, Update: authz.VerbUpdate, Delete: authz.VerbDelete}
+var verbs = map[preview.PolicyVerb]authz.Verb{preview.Create: authz.VerbCreate, preview.Update: authz.VerbUpdate, preview.Delete: authz.VerbDelete}
 
 // Override returns what a change of an override policy would make of the manifests of all templates that the policy
 // selects before or after. It refuses what the mutation would refuse.
 func (s *Service) Override(ctx context.Context, instance string, in OverrideInput) (*Preview, error) {
-	if (in.Spec == nil) != (in.Verb == Delete) {
+	if (in.Spec == nil) != (in.Verb == preview.Delete) {
 		return nil, apierror.Invalid("input.spec", "a policy that is created or changed has a spec, and one that is deleted has none")
 	}
 	return s.override(ctx, instance, verbs[in.Verb], in)
+}
+
+// ExpectOverride refuses a change of an override policy that would not do what the preview with a fingerprint says. A
+// nil spec leaves that of the policy as it is.
+func (s *Service) ExpectOverride(ctx context.Context, verb authz.Verb, instance, namespace, name string, spec *policyv1alpha1.OverrideSpec, fingerprint string) error {
+	in := OverrideInput{Name: name, Spec: spec}
+	if namespace != "" {
+		in.Namespace = &namespace
+	}
+	p, err := s.override(ctx, instance, verb, in)
+	if err == nil && p.Fingerprint != fingerprint {
+		err = apierror.In(apierror.At(apierror.New(apierror.CodeConflict,
+			"the change would not do any more what was previewed: ask for overridePreview again, and repeat the change with its fingerprint"), "input.expect"), instance)
+	}
+	return err
 }
 
 func (s *Service) override(ctx context.Context, instance string, verb authz.Verb, in OverrideInput) (*Preview, error) {
@@ -116,7 +122,7 @@ func changeOf(tried *policies.Tried) (*change, error) {
 	return c, nil
 }
 
-// mayselect reports whether the policy may select an object, by all but its labels.
+// maySelect reports whether the policy may select an object, by all but its labels.
 func (c *change) maySelect(r *workv1alpha2.ObjectReference) bool {
 	return slices.ContainsFunc(c.specs, func(spec *policyv1alpha1.OverrideSpec) bool {
 		return len(spec.ResourceSelectors) == 0 || slices.ContainsFunc(spec.ResourceSelectors, func(s policyv1alpha1.ResourceSelector) bool {
@@ -214,7 +220,7 @@ func (r *reading) templates(gvk schema.GroupVersionKind, bindings []*workv1alpha
 			return nil, err
 		}
 		if c.selects(template) {
-			pairs = append(pairs, pair{template, b})
+			pairs = append(pairs, pair{template: template, binding: b, indexed: true})
 		}
 	}
 	return pairs, nil

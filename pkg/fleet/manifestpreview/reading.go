@@ -12,7 +12,9 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"github.com/karmada-io/karmada/pkg/util"
 	"github.com/karmada-io/karmada/pkg/util/names"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -144,6 +146,30 @@ var scheme = sync.OnceValue(func() *runtime.Scheme {
 type pair struct {
 	template *unstructured.Unstructured
 	binding  *workv1alpha2.ResourceBinding
+	// indexed reports whether the template is from the index, which does not have kubectl's copy of it.
+	indexed bool
+}
+
+// completed is the template with kubectl's copy, which Karmada sends too, where the index does not have it.
+func (p *pair) completed(works map[string]*workv1alpha1.Work) (*unstructured.Unstructured, error) {
+	if !p.indexed {
+		return p.template, nil
+	}
+	for _, work := range works {
+		sent, err := manifest.Sent(work, p.template)
+		if err != nil {
+			return nil, err
+		}
+		if sent == nil {
+			continue
+		}
+		if said, ok := sent.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; ok {
+			u := p.template.DeepCopy()
+			util.MergeAnnotation(u, corev1.LastAppliedConfigAnnotation, said)
+			return u, nil
+		}
+	}
+	return p.template, nil
 }
 
 // compare compares the manifests of some templates with those that Karmada sent.
@@ -153,8 +179,13 @@ func (r *reading) compare(pairs []pair, policies client.Client) error {
 		return err
 	}
 	var all []manifest.Comparison
-	for _, p := range pairs {
-		compared, err := manifest.Compare(&manifest.Source{Template: p.template, Binding: p.binding, Policies: policies}, works[p])
+	for i := range pairs {
+		p := &pairs[i]
+		template, err := p.completed(works[i])
+		if err != nil {
+			return err
+		}
+		compared, err := manifest.Compare(&manifest.Source{Template: template, Binding: p.binding, Policies: policies}, works[i])
 		if err != nil {
 			return err
 		}
@@ -168,32 +199,30 @@ func (r *reading) compare(pairs []pair, policies client.Client) error {
 	return nil
 }
 
-// works reads the Works that carry templates, by cluster, in one request.
-func (r *reading) works(pairs []pair) (map[pair]map[string]*workv1alpha1.Work, error) {
+// works reads the Works that carry templates, of each by cluster, in one request.
+func (r *reading) works(pairs []pair) ([]map[string]*workv1alpha1.Work, error) {
 	var keys []index.Key
-	count := 0
-	for _, p := range pairs {
-		for _, target := range manifest.Targets(&p.binding.Spec) {
-			keys = append(keys, r.workKey(p, target.Name))
-			count++
+	for i := range pairs {
+		for _, target := range manifest.Targets(&pairs[i].binding.Spec) {
+			keys = append(keys, r.workKey(pairs[i].template, target.Name))
 		}
 	}
-	if count > mostManifests {
-		return nil, apierror.In(apierror.Invalid("input", "the change concerns %d manifests; a preview makes no more than %d", count, mostManifests), r.instance)
+	if len(keys) > mostManifests {
+		return nil, apierror.In(apierror.Invalid("input", "the change concerns %d manifests; a preview makes no more than %d", len(keys), mostManifests), r.instance)
 	}
 	r.Evidence.Prefetch(r.ctx, keys, index.Whole, nil)
-	found := make(map[pair]map[string]*workv1alpha1.Work, len(pairs))
-	for _, p := range pairs {
-		found[p] = map[string]*workv1alpha1.Work{}
-		for _, target := range manifest.Targets(&p.binding.Spec) {
-			o, err := r.Evidence.Get(r.ctx, r.workKey(p, target.Name), index.Whole)
+	found := make([]map[string]*workv1alpha1.Work, len(pairs))
+	for i := range pairs {
+		found[i] = map[string]*workv1alpha1.Work{}
+		for _, target := range manifest.Targets(&pairs[i].binding.Spec) {
+			o, err := r.Evidence.Get(r.ctx, r.workKey(pairs[i].template, target.Name), index.Whole)
 			if apierror.Is(err, apierror.CodeNotFound) {
 				continue
 			}
 			if err != nil {
 				return nil, err
 			}
-			if found[p][target.Name], err = index.Decode[workv1alpha1.Work](o); err != nil {
+			if found[i][target.Name], err = index.Decode[workv1alpha1.Work](o); err != nil {
 				return nil, err
 			}
 		}
@@ -201,8 +230,7 @@ func (r *reading) works(pairs []pair) (map[pair]map[string]*workv1alpha1.Work, e
 	return found, nil
 }
 
-func (r *reading) workKey(p pair, cluster string) index.Key {
-	t := p.template
+func (r *reading) workKey(t *unstructured.Unstructured, cluster string) index.Key {
 	return index.Key{
 		Cluster: r.cluster(), Type: index.Works, Namespace: names.GenerateExecutionSpaceName(cluster),
 		Name: names.GenerateWorkName(t.GetKind(), t.GetName(), t.GetNamespace()),
