@@ -17,10 +17,6 @@ func (r *driftFieldResolver) Manager(ctx context.Context, obj *workload.DriftFie
 	return r.Fleet.FieldManagers.Of(ctx, obj.Field, obj.In), nil
 }
 
-func (r *fieldManagerResolver) Operation(ctx context.Context, obj *drift.Manager) (string, error) {
-	return obj.Operation, nil
-}
-
 func (r *placementResolver) Drift(ctx context.Context, obj *workload.Placement) (*workload.Drift, error) {
 	return r.Fleet.Workloads.Drift(ctx, obj)
 }
@@ -31,14 +27,11 @@ func (r *placementDriftResolver) ManagersMessage(ctx context.Context, obj *workl
 
 func (r *Resolver) DriftField() generated.DriftFieldResolver { return &driftFieldResolver{r} }
 
-func (r *Resolver) FieldManager() generated.FieldManagerResolver { return &fieldManagerResolver{r} }
-
 func (r *Resolver) PlacementDrift() generated.PlacementDriftResolver {
 	return &placementDriftResolver{r}
 }
 
 type (
 	driftFieldResolver     struct{ *Resolver }
-	fieldManagerResolver   struct{ *Resolver }
 	placementDriftResolver struct{ *Resolver }
 )
