@@ -22,6 +22,9 @@ func (r *placementResolver) Drift(ctx context.Context, obj *workload.Placement) 
 }
 
 func (r *placementDriftResolver) ManagersMessage(ctx context.Context, obj *workload.Drift) (*string, error) {
+	if obj.TotalFields == 0 {
+		return nil, nil
+	}
 	return r.Fleet.FieldManagers.Unknown(ctx, obj.In), nil
 }
 

@@ -24,10 +24,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/drift"
 	"github.com/kairship-io/kairship/pkg/fleet/explanation"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
+	"github.com/kairship-io/kairship/pkg/fleet/manifestpreview"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
@@ -35,6 +37,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
+	"github.com/kairship-io/kairship/pkg/fleet/whatif/manifest"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
@@ -113,6 +116,8 @@ var enums = map[string]enumRoute{
 	"PropagationStage":   {typed[explanation.Stage], `{ workloads { nodes { explanation { stage } } } }`, "Explanation.stage", "", "", ""},
 	"ExplanationState":   {typed[explanation.State], `{ workloads { nodes { explanation { state } } } }`, "Explanation.state", "", "", ""},
 	"ExplanationCode":    {typed[explanation.Code], `{ workloads { nodes { explanation { steps { reasons { code } } } } } }`, "ExplanationReason.code", "", "", ""},
+	"DriftAction":        {typed[drift.Action], `{ workloads { nodes { placements { drift { action } } } } }`, "PlacementDrift.action", "", "", ""},
+	"ManifestEffect":     {typed[manifest.Effect], manifestPreview(`items { effect }`), "ManifestPreviewItem.effect", manifestPreview(`items(effects: [$v]) { __typename }`), "ManifestPreview.items", "effects"},
 	"WorkloadHealth":     {typed[workload.Health], `{ workloads { nodes { health } } }`, "Deployment.health", `{ workloads(filter: {health: [$v]}) { __typename } }`, "Query.workloads", "filter.Health"},
 	"WorkloadFacetField": {typed[projection.FacetField], `{ workloads { facets(fields: [HEALTH]) { field } } }`, "WorkloadFacet.field", `{ workloads { facets(fields: [$v]) { __typename } } }`, "WorkloadConnection.facets", "fields"},
 	"ClusterFacetField":  {typed[cluster.FacetField], `{ clusters { facets(fields: [READY]) { field } } }`, "ClusterFacet.field", `{ clusters { facets(fields: [$v]) { __typename } } }`, "ClusterConnection.facets", "fields"},
@@ -229,12 +234,17 @@ func testEnum(t *testing.T, def *gqlast.Definition, model string, e enumRoute) {
 	}
 }
 
+// manifestPreview is a query of a preview.
+func manifestPreview(fields string) string {
+	return `{ instance(name: "alpha") { applyPreview(input: {manifests: ""}) { ` + fields + ` } } }`
+}
+
 // written is how the API writes a value.
 func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
 	undone := []resources.Result{{Rollback: &resources.Undone{}}}
 	warned := &policies.CreatedOverridePolicy{Warnings: []write.Warning{{}}}
-	answers := world().with(intercept{"Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
+	answers := world().with(intercept{"Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}

@@ -141,7 +141,8 @@ func retainedOf(sent, object *unstructured.Unstructured) (func(path string) bool
 // action is what Karmada does about the fields that it does not retain.
 //
 // Karmada's work-status controller looks at each change of an object in a member, and writes what was sent
-// where the generation is not the one that it wrote last, or labels differ. Annotations change neither.
+// where the generation is not the one that it wrote last, or labels differ. Annotations change neither, but the
+// generation of a Deployment.
 func (o *Observed) action(sent *unstructured.Unstructured, changes []diff.Change) (Action, string) {
 	switch {
 	case len(changes) == 0:
@@ -159,7 +160,7 @@ func (o *Observed) action(sent *unstructured.Unstructured, changes []diff.Change
 		return ActionPending, "the latest manifest has not been written to the cluster yet"
 	case o.Interpreter != "":
 		return ActionInterpreter, fmt.Sprintf("ResourceInterpreterCustomization %s decides which fields of this kind Karmada leaves to the cluster, and overwrites the others; Kairship does not run it", o.Interpreter)
-	case onlyAnnotations(changes):
+	case onlyAnnotations(changes) && o.Object.GetKind() != util.DeploymentKind:
 		return ActionNextSync, "Karmada does not look at annotations alone: it overwrites them with the next change of the workload, its policies, or labels or the spec of the object, or when its controllers start again"
 	}
 	return ActionOverwrite, "Karmada overwrites it as soon as it observes the object, and tries again where the cluster refuses that"

@@ -84,7 +84,7 @@ func TestDrift(t *testing.T) {
 		},
 		{
 			"an annotation that Karmada sent", func(o *Observed) { set(t, o.Object, "x", "metadata", "annotations", "work.karmada.io/name") },
-			true, ActionNextSync, `/metadata/annotations/work.karmada.io~1name: "frontend-5c9c546644" -> "x"`,
+			true, ActionOverwrite, `/metadata/annotations/work.karmada.io~1name: "frontend-5c9c546644" -> "x"`,
 		},
 		{
 			"one more container", func(o *Observed) {
@@ -203,6 +203,19 @@ func TestDrift(t *testing.T) {
 		if d.Message == "" {
 			t.Errorf("%s: no message", c.reason)
 		}
+	}
+}
+
+// TestAnnotationOfOtherKinds checks that Karmada does not look at annotations where they leave the generation as it is.
+func TestAnnotationOfOtherKinds(t *testing.T) {
+	o := captured(t, "cart", "m1")
+	set(t, o.Object, "x", "metadata", "annotations", "work.karmada.io/name")
+	if d, err := Of(o); err != nil || !d.Drifted || d.Action != ActionNextSync {
+		t.Errorf("an annotation: %+v, %v", d, err)
+	}
+	set(t, o.Object, "x", "metadata", "labels", "app")
+	if d, err := Of(o); err != nil || d.Action != ActionOverwrite {
+		t.Errorf("an annotation and a label: %+v, %v", d, err)
 	}
 }
 

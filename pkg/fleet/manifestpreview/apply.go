@@ -51,11 +51,11 @@ func (s *Service) Apply(ctx context.Context, instance string, in ApplyInput) (*P
 			return nil, err
 		}
 	}
-	all, err := r.policies(slices.Sorted(maps.Keys(namespaces)), nil, nil)
+	_, policies, err := r.policies(slices.Sorted(maps.Keys(namespaces)), nil)
 	if err != nil {
 		return nil, apierror.In(err, instance)
 	}
-	if err := r.compare(pairs, all); err != nil { //nolint:contextcheck // Karmada's functions take a context and make nothing of it.
+	if err := r.compare(pairs, nil, policies); err != nil { //nolint:contextcheck // Karmada's functions take a context and make nothing of it.
 		return nil, apierror.In(err, instance)
 	}
 	return r.preview, nil

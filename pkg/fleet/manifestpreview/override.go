@@ -83,11 +83,11 @@ func (s *Service) override(ctx context.Context, instance string, verb authz.Verb
 	for _, p := range pairs {
 		namespaces[p.template.GetNamespace()] = true
 	}
-	all, err := r.policies(slices.Sorted(maps.Keys(namespaces)), change.before, change.after)
+	before, after, err := r.policies(slices.Sorted(maps.Keys(namespaces)), change)
 	if err != nil {
 		return nil, apierror.In(err, instance)
 	}
-	if err := r.compare(pairs, all); err != nil { //nolint:contextcheck // Karmada's functions take a context and make nothing of it.
+	if err := r.compare(pairs, before, after); err != nil { //nolint:contextcheck // Karmada's functions take a context and make nothing of it.
 		return nil, apierror.In(err, instance)
 	}
 	return r.preview, nil

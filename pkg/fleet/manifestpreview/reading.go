@@ -87,13 +87,12 @@ func (r *reading) evident(namespace string, types ...index.Type) ([]*index.Objec
 	}
 }
 
-// policies are the member clusters, and the override policies of some namespaces and those without one. A policy
-// that changes is as it would be after the change: before is nil where it is created, after where it is deleted.
-func (r *reading) policies(namespaces []string, before, after client.Object) (client.Client, error) {
-	var objects []client.Object
-	members, err := r.evident("", index.MemberClusters, index.ClusterOverridePolicies)
+// policies are the member clusters, and the override policies of some namespaces and those without one: as they
+// are, and as they would be after a change; nil for none.
+func (r *reading) policies(namespaces []string, c *change) (now, then client.Client, err error) {
+	found, err := r.evident("", index.MemberClusters, index.ClusterOverridePolicies)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, namespace := range namespaces {
 		if namespace == "" {
@@ -101,23 +100,28 @@ func (r *reading) policies(namespaces []string, before, after client.Object) (cl
 		}
 		more, err := r.evident(namespace, index.OverridePolicies)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		members = append(members, more...)
+		found = append(found, more...)
 	}
-	for _, o := range members {
+	var before, after []client.Object
+	for _, o := range found {
 		decoded, err := decode(o)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if before == nil || !same(before, decoded) {
-			objects = append(objects, decoded)
+		before = append(before, decoded)
+		if c == nil || c.before == nil || !same(c.before, decoded) {
+			after = append(after, decoded)
 		}
 	}
-	if after != nil {
-		objects = append(objects, after)
+	if c != nil && c.after != nil {
+		after = append(after, c.after)
 	}
-	return snapshot.New(scheme(), objects...)
+	if now, err = snapshot.New(scheme(), before...); err == nil {
+		then, err = snapshot.New(scheme(), after...)
+	}
+	return now, then, err
 }
 
 // same reports whether two objects are the same policy.
@@ -172,8 +176,26 @@ func (p *pair) completed(works map[string]*workv1alpha1.Work) (*unstructured.Uns
 	return p.template, nil
 }
 
-// compare compares the manifests of some templates with those that Karmada sent.
-func (r *reading) compare(pairs []pair, policies client.Client) error {
+// compare compares the manifests of some templates with those that Karmada sent. Where an interpreter of the instance
+// revises a kind, they are compared with those from the policies before, and left out where these are nil.
+func (r *reading) compare(pairs []pair, before, after client.Client) error {
+	customized, err := r.customized()
+	if err != nil {
+		return err
+	}
+	pairs = slices.DeleteFunc(pairs, func(p pair) bool {
+		name := customized(&p)
+		if name == "" {
+			return false
+		}
+		if before != nil {
+			r.assumed(fmt.Sprintf("ResourceInterpreterCustomization %s is not run: what it does to the replicas of %s is neither in the manifests before nor in those after.", name, p.template.GetKind()))
+			return false
+		}
+		r.preview.NotCompared++
+		r.assumed(fmt.Sprintf("ResourceInterpreterCustomization %s is not run, so that objects of the kind %s are not compared.", name, p.template.GetKind()))
+		return true
+	})
 	works, err := r.works(pairs)
 	if err != nil {
 		return err
@@ -185,16 +207,19 @@ func (r *reading) compare(pairs []pair, policies client.Client) error {
 		if err != nil {
 			return err
 		}
-		compared, err := manifest.Compare(&manifest.Source{Template: template, Binding: p.binding, Policies: policies}, works[i])
+		source := &manifest.Source{Template: template, Binding: p.binding, Policies: after}
+		if customized(p) != "" {
+			all = append(all, manifest.CompareWith(&manifest.Source{Template: template, Binding: p.binding, Policies: before}, source, works[i])...)
+			continue
+		}
+		compared, err := manifest.Compare(source, works[i])
 		if err != nil {
 			return err
 		}
 		all = append(all, compared...)
 	}
 	r.preview.Objects = len(pairs)
-	if err := r.assume(pairs); err != nil {
-		return err
-	}
+	r.assumed("No resource interpreter webhook of the instance changes the replicas of manifests, and the scheduler decides nothing anew.")
 	r.preview.finish(all)
 	return nil
 }
@@ -237,28 +262,24 @@ func (r *reading) workKey(t *unstructured.Unstructured, cluster string) index.Ke
 	}
 }
 
-// assume adds what the manifests take for granted.
-func (r *reading) assume(pairs []pair) error {
+// customized finds the ResourceInterpreterCustomization that revises the replicas of a template; empty for none.
+func (r *reading) customized() (func(*pair) string, error) {
 	objects, err := r.evident("", index.ResourceInterpreterCustomizations)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	customizations := make([]*configv1alpha1.ResourceInterpreterCustomization, len(objects))
 	for i, o := range objects {
 		if customizations[i], err = index.Decode[configv1alpha1.ResourceInterpreterCustomization](o); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	r.preview.Assumptions = append(r.preview.Assumptions,
-		"No resource interpreter webhook of the instance changes the replicas of manifests, and the scheduler decides nothing anew.")
-	for _, p := range pairs {
-		name := interpreter.Customizes(customizations, p.template.GroupVersionKind(), configv1alpha1.InterpreterOperationReviseReplica)
-		if name == "" || !p.binding.Spec.IsWorkload() {
-			continue
+	return func(p *pair) string {
+		if !p.binding.Spec.IsWorkload() {
+			return ""
 		}
-		r.assumed(fmt.Sprintf("ResourceInterpreterCustomization %s is not run; it may set the replicas of %s in another way.", name, p.template.GetKind()))
-	}
-	return nil
+		return interpreter.Customizes(customizations, p.template.GroupVersionKind(), configv1alpha1.InterpreterOperationReviseReplica)
+	}, nil
 }
 
 // assumed adds an assumption once.

@@ -55,6 +55,28 @@ type Comparison struct {
 
 // Compare makes the manifests of a template and compares them with those that the Works have, by cluster.
 func Compare(s *Source, works map[string]*workv1alpha1.Work) ([]Comparison, error) {
+	sent := map[string]*unstructured.Unstructured{}
+	for cluster, work := range works {
+		u, err := Sent(work, s.Template)
+		if err != nil {
+			return nil, err
+		}
+		sent[cluster] = u
+	}
+	return compare(s, works, sent), nil
+}
+
+// CompareWith makes the manifests of a template and compares them with those that it makes from an earlier state,
+// for kinds that an interpreter of the instance revises: what that does is missing on both sides.
+func CompareWith(before, s *Source, works map[string]*workv1alpha1.Work) []Comparison {
+	sent := map[string]*unstructured.Unstructured{}
+	for _, made := range Make(before, works) {
+		sent[made.Cluster] = made.Manifest
+	}
+	return compare(s, works, sent)
+}
+
+func compare(s *Source, works map[string]*workv1alpha1.Work, sent map[string]*unstructured.Unstructured) []Comparison {
 	var all []Comparison
 	for _, made := range Make(s, works) {
 		t := s.Template
@@ -62,25 +84,17 @@ func Compare(s *Source, works map[string]*workv1alpha1.Work) ([]Comparison, erro
 			APIVersion: t.GetAPIVersion(), Kind: t.GetKind(), Namespace: t.GetNamespace(), Name: t.GetName(),
 			Cluster: made.Cluster, Suspended: suspended(s.Binding.Spec.Suspension, made.Cluster), Fields: []diff.Change{},
 		}
-		if err := c.compare(&made, t, works[made.Cluster]); err != nil {
-			return nil, err
-		}
+		c.compare(&made, t, sent[made.Cluster])
 		all = append(all, c)
 	}
-	return all, nil
+	return all
 }
 
-func (c *Comparison) compare(made *Made, template *unstructured.Unstructured, work *workv1alpha1.Work) error {
+// compare notes what becomes of a manifest; sent is nil where there is none.
+func (c *Comparison) compare(made *Made, template, sent *unstructured.Unstructured) {
 	if made.Err != nil {
 		c.Effect, c.Message = EffectFailed, made.Err.Error()
-		return nil
-	}
-	var sent *unstructured.Unstructured
-	var err error
-	if work != nil {
-		if sent, err = Sent(work, template); err != nil {
-			return err
-		}
+		return
 	}
 	before := map[string]any{}
 	c.Effect = EffectCreated
@@ -99,7 +113,6 @@ func (c *Comparison) compare(made *Made, template *unstructured.Unstructured, wo
 		c.digest = digest([]any{before, made.Manifest.Object})
 	}
 	c.Fields = append(c.Fields, changes[:min(len(changes), MaxFields)]...)
-	return nil
 }
 
 // suspended follows shouldSuspendDispatching of Karmada's binding controller.
