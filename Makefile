@@ -160,6 +160,12 @@ truth: ui ## Ten minutes of changes and faults, with every claim held against th
 # The benchmarks ask for more as one user than one user may.
 UNLIMITED_USER := --user-operations-per-second=1000000 --user-operations-burst=1000000 --user-cost-per-second=1000000000 --user-cost-burst=1000000000
 
+.PHONY: test-previews
+test-previews: ui ## 200 previews of generated policies against what Karmada does (KAIRSHIP_PREVIEWS=n, KAIRSHIP_PREVIEWS_SEED=n to repeat some); a short form is in test
+	@echo "==> previews in a fleet in $(TEST_DIR)"
+	@KAIRSHIP_PREVIEWS=$${KAIRSHIP_PREVIEWS:-200} $(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- \
+		go test -count=1 -timeout 30m -v $(TESTFLAGS) ./test/preview
+
 .PHONY: bench
 bench: ui ## The read path against a plain REST client, with a fleet of its own; ratios are printed
 	@echo "==> benchmarks against a fleet in $(BENCH_DIR)"

@@ -19,6 +19,8 @@ const (
 	usualFacetValues = 20
 	// usualImageUsers is the default number of workloads and clusters of an image.
 	usualImageUsers = 20
+	// usualPreview is the default number of items of a preview.
+	usualPreview = 50
 	// usualHits is the default number of hits of a search.
 	usualHits = 20
 )
@@ -113,10 +115,13 @@ func Prices() map[string]Price {
 		// of two are lists that are read whole.
 		"Instance.policyPreview":      {Requests: 8, Value: 2*RequestCost + 20*document},
 		"Instance.clusterLossPreview": {Requests: 4, Value: RequestCost + 20*document},
+		"PolicyPreview.items":         {Items: usualPreview},
+		"ClusterLossPreview.items":    {Items: usualPreview},
 		"PreviewItem.workload":        {Requests: 1},
 		// A dry run, bindings, templates of a few kinds, policies, Works and interpreters; and the manifests are made.
 		"Instance.overridePreview":     {Requests: 9, Value: 2*RequestCost + 40*document},
 		"Instance.applyPreview":        {Requests: 6, Value: manyWrites*RequestCost + 20*document},
+		"ManifestPreview.items":        {Items: usualPreview},
 		"ManifestPreviewItem.fields":   {Items: usualDrift},
 		"PreviewItem.placementsBefore": {Items: usualClusters},
 		"PreviewItem.placementsAfter":  {Items: usualClusters},

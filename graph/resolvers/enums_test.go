@@ -36,7 +36,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
+	"github.com/kairship-io/kairship/pkg/fleet/whatif"
 	"github.com/kairship-io/kairship/pkg/fleet/whatif/manifest"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
@@ -101,21 +103,27 @@ var enums = map[string]enumRoute{
 		value: typed[v1alpha1.ServiceType],
 		in:    `{ createInstance(input: {instance: "a", hostCluster: "h", components: {apiServer: {serviceType: $v}}}) { __typename } }`, by: "Mutation.createInstance", path: "input.Components.APIServer.ServiceType",
 	},
-	"ClusterType":        {typed[v1alpha1.ClusterType], `{ cluster(name: "m1") { type } }`, "Cluster.type", `{ clusters(filter: {type: [$v]}) { __typename } }`, "Query.clusters", "filter.Type"},
-	"SyncMode":           {value: typed[clusterv1alpha1.ClusterSyncMode], out: `{ instance(name: "alpha") { memberCluster(name: "m1") { syncMode } } }`, field: "MemberCluster.syncMode"},
-	"PodPhase":           {typed[pod.Phase], onePod, "Pod.phase", `{ pods(filter: {phase: [$v]}) { __typename } }`, "Query.pods", "filter.Phase"},
-	"PodContainerType":   {value: typed[pod.ContainerType], out: strings.Replace(onePod, "phase", "containers { type }", 1), field: "PodContainer.type"},
-	"PodContainerState":  {value: typed[pod.ContainerState], out: strings.Replace(onePod, "phase", "containers { state }", 1), field: "PodContainer.state"},
-	"PodFacetField":      {typed[projection.PodFacetField], `{ pods { facets(fields: [PHASE]) { field } } }`, "PodFacet.field", `{ pods { facets(fields: [$v]) { __typename } } }`, "PodConnection.facets", "fields"},
-	"PodOrderField":      {value: typed[pod.OrderField], in: `{ pods(orderBy: {field: $v}) { __typename } }`, by: "Query.pods", path: "orderBy.Field"},
-	"SearchType":         {typed[search.Type], `{ search(text: "a") { hits { type } } }`, "SearchHit.type", `{ search(text: "a", types: [$v]) { __typename } }`, "Query.search", "types"},
-	"SearchMatch":        {value: typed[search.MatchedBy], out: `{ search(text: "a") { hits { matchedBy } } }`, field: "SearchHit.matchedBy"},
-	"ImageOrderField":    {value: typed[image.OrderField], in: `{ images(orderBy: {field: $v}) { __typename } }`, by: "Query.images", path: "orderBy.Field"},
-	"FreshnessSource":    {value: typed[freshness.Source], out: `{ instance(name: "alpha") { freshness { source } } }`, field: "Freshness.source"},
-	"WorkloadKind":       {typed[workload.Kind], `{ workloads { nodes { kind } } }`, "Deployment.kind", `{ workloads(filter: {kinds: [$v]}) { __typename } }`, "Query.workloads", "filter.Kinds"},
-	"PropagationStage":   {typed[explanation.Stage], `{ workloads { nodes { explanation { stage } } } }`, "Explanation.stage", "", "", ""},
-	"ExplanationState":   {typed[explanation.State], `{ workloads { nodes { explanation { state } } } }`, "Explanation.state", "", "", ""},
-	"ExplanationCode":    {typed[explanation.Code], `{ workloads { nodes { explanation { steps { reasons { code } } } } } }`, "ExplanationReason.code", "", "", ""},
+	"ClusterType":         {typed[v1alpha1.ClusterType], `{ cluster(name: "m1") { type } }`, "Cluster.type", `{ clusters(filter: {type: [$v]}) { __typename } }`, "Query.clusters", "filter.Type"},
+	"SyncMode":            {value: typed[clusterv1alpha1.ClusterSyncMode], out: `{ instance(name: "alpha") { memberCluster(name: "m1") { syncMode } } }`, field: "MemberCluster.syncMode"},
+	"PodPhase":            {typed[pod.Phase], onePod, "Pod.phase", `{ pods(filter: {phase: [$v]}) { __typename } }`, "Query.pods", "filter.Phase"},
+	"PodContainerType":    {value: typed[pod.ContainerType], out: strings.Replace(onePod, "phase", "containers { type }", 1), field: "PodContainer.type"},
+	"PodContainerState":   {value: typed[pod.ContainerState], out: strings.Replace(onePod, "phase", "containers { state }", 1), field: "PodContainer.state"},
+	"PodFacetField":       {typed[projection.PodFacetField], `{ pods { facets(fields: [PHASE]) { field } } }`, "PodFacet.field", `{ pods { facets(fields: [$v]) { __typename } } }`, "PodConnection.facets", "fields"},
+	"PodOrderField":       {value: typed[pod.OrderField], in: `{ pods(orderBy: {field: $v}) { __typename } }`, by: "Query.pods", path: "orderBy.Field"},
+	"SearchType":          {typed[search.Type], `{ search(text: "a") { hits { type } } }`, "SearchHit.type", `{ search(text: "a", types: [$v]) { __typename } }`, "Query.search", "types"},
+	"SearchMatch":         {value: typed[search.MatchedBy], out: `{ search(text: "a") { hits { matchedBy } } }`, field: "SearchHit.matchedBy"},
+	"ImageOrderField":     {value: typed[image.OrderField], in: `{ images(orderBy: {field: $v}) { __typename } }`, by: "Query.images", path: "orderBy.Field"},
+	"FreshnessSource":     {value: typed[freshness.Source], out: `{ instance(name: "alpha") { freshness { source } } }`, field: "Freshness.source"},
+	"WorkloadKind":        {typed[workload.Kind], `{ workloads { nodes { kind } } }`, "Deployment.kind", `{ workloads(filter: {kinds: [$v]}) { __typename } }`, "Query.workloads", "filter.Kinds"},
+	"PropagationStage":    {typed[explanation.Stage], `{ workloads { nodes { explanation { stage } } } }`, "Explanation.stage", "", "", ""},
+	"ExplanationState":    {typed[explanation.State], `{ workloads { nodes { explanation { state } } } }`, "Explanation.state", "", "", ""},
+	"ExplanationCode":     {typed[explanation.Code], `{ workloads { nodes { explanation { steps { reasons { code } } } } } }`, "ExplanationReason.code", "", "", ""},
+	"ClusterLossMode":     {value: typed[whatif.LossMode], in: `{ instance(name: "alpha") { clusterLossPreview(clusters: ["m1"], mode: $v) { __typename } } }`, by: "Instance.clusterLossPreview", path: "mode"},
+	"PolicyPreviewChange": {value: typed[preview.PolicyVerb], in: `{ instance(name: "alpha") { policyPreview(input: {change: $v, name: "a"}) { __typename } } }`, by: "Instance.policyPreview", path: "input.Verb"},
+	"PreviewEffect": {
+		typed[whatif.Effect], `{ instance(name: "alpha") { policyPreview(input: {change: DELETE, name: "a"}) { items { effect } } } }`, "PreviewItem.effect",
+		`{ instance(name: "alpha") { policyPreview(input: {change: DELETE, name: "a"}) { items(effects: [$v]) { __typename } } } }`, "PolicyPreview.items", "effects",
+	},
 	"DriftAction":        {typed[drift.Action], `{ workloads { nodes { placements { drift { action } } } } }`, "PlacementDrift.action", "", "", ""},
 	"ManifestEffect":     {typed[manifest.Effect], manifestPreview(`items { effect }`), "ManifestPreviewItem.effect", manifestPreview(`items(effects: [$v]) { __typename }`), "ManifestPreview.items", "effects"},
 	"WorkloadHealth":     {typed[workload.Health], `{ workloads { nodes { health } } }`, "Deployment.health", `{ workloads(filter: {health: [$v]}) { __typename } }`, "Query.workloads", "filter.Health"},
@@ -244,7 +252,7 @@ func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
 	undone := []resources.Result{{Rollback: &resources.Undone{}}}
 	warned := &policies.CreatedOverridePolicy{Warnings: []write.Warning{{}}}
-	answers := world().with(intercept{"Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
+	answers := world().with(intercept{"Instance.policyPreview": value(&preview.Preview{}), "PolicyPreview.items": value([]*preview.Item{{}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}
@@ -279,7 +287,7 @@ func read(t *testing.T, e enumRoute, enum, text string) any {
 	if root, _, _ := strings.Cut(e.by, "."); root == "Mutation" || root == "Subscription" {
 		operation = strings.ToLower(root)
 	}
-	run(t, &Resolver{}, world().with(intercept{"Instance.memberCluster": value(&membercluster.MemberCluster{}), e.by: func(_ context.Context, fc *graphql.FieldContext) (any, error) {
+	run(t, &Resolver{}, world().with(intercept{"Instance.memberCluster": value(&membercluster.MemberCluster{}), "Instance.policyPreview": value(&preview.Preview{}), "Instance.applyPreview": value(&manifestpreview.Preview{}), e.by: func(_ context.Context, fc *graphql.FieldContext) (any, error) {
 		arg, fields, _ := strings.Cut(e.path, ".")
 		v := reflect.Indirect(reflect.ValueOf(fc.Args[arg]))
 		for field := range strings.SplitSeq(fields, ".") {

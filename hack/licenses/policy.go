@@ -25,6 +25,7 @@ var accepted = map[string]string{
 	"MIT":          "its text goes with the programs",
 	"MPL-2.0":      "changed files would have to be published; we change none",
 	"PSF-2.0":      "its text goes with the programs",
+	"Unlicense":    "nothing; its authors dedicated the work to the public domain",
 	publicDomain:   "nothing",
 }
 

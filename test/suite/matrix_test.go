@@ -53,6 +53,12 @@ var rootMatrix = []struct {
 	{"instance", `instance(name: "beta") { kubeconfig { __typename } }`, outcomes{"InstanceKubeconfig", "null", "FORBIDDEN", "null"}},
 	{"instance", `instance(name: "none-such") { kubeconfig { __typename } }`, outcomes{"null", "null", "null", "null"}},
 
+	{"instance", `instance(name: "alpha") { policyPreview(input: {change: DELETE, namespace: "shop", name: "frontend"}) { __typename } }`, outcomes{"PolicyPreview", "PolicyPreview", "null", "null"}},
+	{"instance", `instance(name: "beta") { policyPreview(input: {change: DELETE, namespace: "billing", name: "api"}) { __typename } }`, outcomes{"PolicyPreview", "null", "FORBIDDEN", "null"}},
+	{"instance", `instance(name: "alpha") { clusterLossPreview(clusters: ["m1"]) { __typename } }`, outcomes{"ClusterLossPreview", "ClusterLossPreview", "null", "null"}},
+	{"instance", `instance(name: "beta") { clusterLossPreview(clusters: ["m3"]) { __typename } }`, outcomes{"ClusterLossPreview", "null", "FORBIDDEN", "null"}},
+	{"instance", `instance(name: "beta") { clusterLossPreview(clusters: ["none-such"]) { __typename } }`, outcomes{"INVALID", "null", "FORBIDDEN", "null"}},
+
 	{"instances", `instances { totalCount nodes { name } }`, outcomes{"*", "1: alpha", "1: beta", "0:"}},
 	{"instances", `instances(filter: {name: ["alpha", "beta", "none-such"]}) { totalCount nodes { name } }`, outcomes{"2: alpha beta", "1: alpha", "1: beta", "0:"}},
 	{"instances", `instances(filter: {name: ["beta"]}) { totalCount nodes { name } }`, outcomes{"1: beta", "0:", "1: beta", "0:"}},
