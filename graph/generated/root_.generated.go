@@ -13480,8 +13480,8 @@ type PlacementDrift {
   "How many fields differ: more than are in ` + "`" + `fields` + "`" + ` where these were cut off."
   totalFields: Int!
   """
-  Why the managers of the fields are not known; null when they are. They are read from the member cluster now,
-  through the instance and as the caller, whom both have to let read the object.
+  Why the managers of the fields are not known; null when they are, and where no field differs. They are read from the
+  member cluster now, through the instance and as the caller, whom both have to let read the object.
   """
   managersMessage: String
 }
@@ -13494,7 +13494,7 @@ enum DriftAction {
   OVERWRITE
   """
   It writes what it sent with the next change of the workload, its policies, or the labels or the spec of the object, or when
-  its controllers start again: only annotations differ, and it does not look at these alone.
+  its controllers start again: only annotations differ, and of all kinds but Deployments it does not look at these alone.
   """
   NEXT_SYNC
   "It has not written its latest manifest to the cluster yet."
