@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -157,14 +159,18 @@ func TestDriftIsShown(t *testing.T) {
 		if err := alpha.Patch(t.Context(), policy.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); err != nil {
 			t.Fatal(err)
 		}
-		poll.Until(t, within, "dispatching is suspended or not", func(ctx context.Context) error {
-			r, err := admin.Do(ctx, gql.Request{
-				Query: `query($ns: [String!]) { workloads(filter: {namespaces: $ns}) { nodes { placements { suspended } } } }`, Variables: map[string]any{"ns": []string{namespace}},
-			})
-			if err == nil && !strings.Contains(string(r.Data), fmt.Sprintf(`"suspended":%t`, suspended)) {
-				err = fmt.Errorf("%s", r.Data)
+		poll.Until(t, within, "Karmada has noted that dispatching is suspended or not", func(ctx context.Context) error {
+			var works workv1alpha1.WorkList
+			if err := alpha.List(ctx, &works, client.InNamespace("karmada-es-m1")); err != nil {
+				return err
 			}
-			return err
+			for i := range works.Items {
+				w := &works.Items[i]
+				if w.Annotations[workv1alpha2.ResourceBindingNamespaceAnnotationKey] == namespace && w.Spec.SuspendDispatching != nil && *w.Spec.SuspendDispatching == suspended {
+					return nil
+				}
+			}
+			return errors.New("it has not")
 		})
 	}
 	suspend(true)
