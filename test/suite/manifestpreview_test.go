@@ -27,6 +27,7 @@ func TestManifestPreviews(t *testing.T) {
 	replicas := draft("CREATE", `{path: "/spec/replicas", operator: REPLACE, value: 7}`)
 	secret := `{apiVersion: v1, kind: Secret, metadata: {name: preview}, stringData: {password: hidden}}`
 	frontend := `{apiVersion: apps/v1, kind: Deployment, metadata: {name: frontend, namespace: shop, labels: {preview: \"yes\"}}}`
+	transcoders := `change: CREATE, name: "preview", spec: {resourceSelectors: [{apiVersion: "media.example.com/v1", kind: "Transcoder"}], overrideRules: [{overriders: {labelsOverrider: [{operator: ADD, value: [{key: "a", value: "b"}]}]}}]}`
 	for _, tt := range []struct {
 		why, field string
 		// has and not are texts of the answer; code is that of its error.
@@ -39,8 +40,7 @@ func TestManifestPreviews(t *testing.T) {
 		{"too many", `overridePreview(input: {` + replicas + `}) { items(first: 501) { ` + item + ` } }`, "", "", "INVALID"},
 		{"an override that can't be applied", `overridePreview(input: {` + draft("CREATE", `{path: "/spec/none/there", operator: REPLACE, value: 7}`) + `}) { failed items { ` + item + ` } }`, `"failed":1,"items":[{"kind":"Deployment","name":"frontend","clusterName":"m1","effect":"FAILED"`, "", ""},
 		{"a deletion", `overridePreview(input: {change: DELETE, namespace: "shop", name: "frontend-image"}) { changed items { ` + item + ` } }`, `"changed":1,"items":[{"kind":"Deployment","name":"frontend","clusterName":"m2"`, "", ""},
-		{"a policy of no namespace", `overridePreview(input: {change: CREATE, name: "preview", spec: {resourceSelectors: [{apiVersion: "media.example.com/v1", kind: "Transcoder"}], overrideRules: [{overriders: {labelsOverrider: [{operator: ADD, value: [{key: "a", value: "b"}]}]}}]}}) { changed assumptions }`,
-			`"changed":2,"assumptions":["ResourceInterpreterCustomization transcoders is not run`, "", ""},
+		{"a policy of no namespace", `overridePreview(input: {` + transcoders + `}) { notCompared assumptions }`, `"notCompared":1,"assumptions":["Your roles inside the instance do not let you read Transcoder`, "", ""},
 		{"a policy that is not there", `overridePreview(input: {change: DELETE, namespace: "shop", name: "none-such"}) { changed }`, "", "", "NOT_FOUND"},
 		{"a policy that is there", `overridePreview(input: {` + strings.Replace(replicas, `"preview"`, `"frontend-image"`, 1) + `}) { changed }`, "", "", "ALREADY_EXISTS"},
 		{"a change without spec", `overridePreview(input: {change: UPDATE, namespace: "shop", name: "frontend-image"}) { changed }`, "", "", "INVALID"},
@@ -59,6 +59,19 @@ func TestManifestPreviews(t *testing.T) {
 		if data := string(r.Data); code != tt.code || !strings.Contains(data, tt.has) || tt.not != "" && strings.Contains(data, tt.not) {
 			t.Errorf("%s: got %s %s, want %s %q", tt.why, code, r.Body, tt.code, tt.has)
 		}
+	}
+}
+
+// TestPreviewsOfRevisedKinds checks that a kind which an interpreter of the instance revises changes only in what the
+// policy changes.
+func TestPreviewsOfRevisedKinds(t *testing.T) {
+	t.Parallel()
+	r := open(t).as(t, "admin").Must(t, gql.Request{Query: `{ instance(name: "alpha") { overridePreview(input: {change: CREATE, name: "preview", spec: {
+		resourceSelectors: [{apiVersion: "media.example.com/v1", kind: "Transcoder"}], overrideRules: [{overriders: {labelsOverrider: [{operator: ADD, value: [{key: "a", value: "b"}]}]}}]
+	}}) { changed assumptions items { fields { path } } } } }`})
+	want := `"changed":2,"assumptions":["ResourceInterpreterCustomization transcoders is not run`
+	if data := string(r.Data); !strings.Contains(data, want) || strings.Contains(data, "/spec/replicas") || strings.Count(data, `"/metadata/labels/a"`) != 2 {
+		t.Errorf("got %s, want %s", r.Body, want)
 	}
 }
 

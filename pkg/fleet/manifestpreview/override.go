@@ -187,10 +187,11 @@ func (r *reading) selected(namespace string, c *change) ([]pair, error) {
 
 // templates reads the templates of some bindings of one kind.
 func (r *reading) templates(gvk schema.GroupVersionKind, bindings []*workv1alpha2.ResourceBinding, c *change) ([]pair, error) {
+	named := gvk.Kind + " of " + gvk.GroupVersion().String()
 	gvr, err := r.Resources.ResourceOf(r.ctx, r.instance, gvk)
 	if apierror.Is(err, apierror.CodeInstanceUnavailable) {
 		r.preview.NotCompared += len(bindings)
-		r.assumed("The instance does not serve " + gvk.Kind + " of " + gvk.GroupVersion().String() + ".")
+		r.assumed("The instance does not serve " + named + ".")
 		return nil, nil
 	}
 	if err != nil {
@@ -206,6 +207,11 @@ func (r *reading) templates(gvk schema.GroupVersionKind, bindings []*workv1alpha
 		}
 	}
 	found, err := r.all(index.Type{Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Kind: gvk.Kind}, f, index.Whole)
+	if apierror.Is(err, apierror.CodeForbidden) {
+		r.preview.NotCompared += len(bindings)
+		r.assumed("Your roles inside the instance do not let you read " + named + ".")
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
