@@ -10,24 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
-	utildeployment "k8s.io/kubectl/pkg/util/deployment"
 
 	"github.com/kairship-io/kairship/pkg/fleet/whatif/diff"
 )
 
 // unsendable are annotations that an API server or a controller of the member sets whatever is sent, or
 // that the index does not have.
-var unsendable = []string{
-	appsv1.DeprecatedTemplateGeneration, corev1.LastAppliedConfigAnnotation, utildeployment.RevisionAnnotation, utildeployment.RevisionHistoryAnnotation,
-}
+var unsendable = []string{appsv1.DeprecatedTemplateGeneration, corev1.LastAppliedConfigAnnotation}
 
 // differing are the fields of what was sent that differ in an object. A value in another notation, such as
 // 1000m for 1, is the same.
-func differing(sent, object *unstructured.Unstructured) ([]diff.Change, error) {
-	manifest := comparable(sent)
+func differing(sent, object *unstructured.Unstructured) []diff.Change {
+	manifest := sendable(sent)
 	changes := diff.Within(manifest, object.Object)
 	if len(changes) == 0 {
-		return nil, nil
+		return nil
 	}
 	typedSent, known := canonical(manifest)
 	typedObject, also := canonical(object.Object)
@@ -51,12 +48,12 @@ func differing(sent, object *unstructured.Unstructured) ([]diff.Change, error) {
 			}
 		}
 		return true
-	}), nil
+	})
 }
 
-// comparable is what of a manifest an object can have: all but the status, and of the metadata the labels and
+// sendable is what of a manifest an object can have: all but the status, and of the metadata the labels and
 // annotations.
-func comparable(sent *unstructured.Unstructured) map[string]any {
+func sendable(sent *unstructured.Unstructured) map[string]any {
 	u := sent.DeepCopy()
 	annotations := u.GetAnnotations()
 	for _, key := range unsendable {

@@ -88,10 +88,7 @@ func Of(o *Observed) (*Drift, error) {
 	if err != nil || sent == nil {
 		return nil, err
 	}
-	changes, err := differing(sent, o.Object)
-	if err != nil {
-		return nil, err
-	}
+	changes := differing(sent, o.Object)
 	retained, err := retainedOf(sent, o.Object)
 	if err != nil {
 		return nil, err
@@ -123,10 +120,7 @@ func retainedOf(sent, object *unstructured.Unstructured) (func(path string) bool
 	if err != nil {
 		return nil, err
 	}
-	changes, err := differing(desired, object)
-	if err != nil {
-		return nil, err
-	}
+	changes := differing(desired, object)
 	return func(path string) bool {
 		for _, c := range changes {
 			// Where a whole list or map is retained in part, its path is longer or shorter.

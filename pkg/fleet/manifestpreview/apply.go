@@ -55,7 +55,7 @@ func (s *Service) Apply(ctx context.Context, instance string, in ApplyInput) (*P
 	if err != nil {
 		return nil, apierror.In(err, instance)
 	}
-	if err := r.compare(pairs, nil, policies); err != nil { //nolint:contextcheck // Karmada's functions take a context and make nothing of it.
+	if err := r.compare(pairs, nil, policies); err != nil {
 		return nil, apierror.In(err, instance)
 	}
 	return r.preview, nil

@@ -87,7 +87,7 @@ func (s *Service) override(ctx context.Context, instance string, verb authz.Verb
 	if err != nil {
 		return nil, apierror.In(err, instance)
 	}
-	if err := r.compare(pairs, before, after); err != nil { //nolint:contextcheck // Karmada's functions take a context and make nothing of it.
+	if err := r.compare(pairs, before, after); err != nil {
 		return nil, apierror.In(err, instance)
 	}
 	return r.preview, nil

@@ -85,7 +85,7 @@ func (w *walker) maps(path []string, steps []Step, before, after map[string]any)
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		w.compare(append(path[:len(path):len(path)], key), append(steps[:len(steps):len(steps)], Step{Key: key}), before[key], after[key])
+		w.compare(append(slices.Clip(path), key), append(slices.Clip(steps), Step{Key: key}), before[key], after[key])
 	}
 }
 
@@ -133,8 +133,8 @@ func (w *walker) byIndex(path []string, steps []Step, before, after []any) {
 
 // item compares two items of lists, one of which may be missing.
 func (w *walker) item(path []string, steps []Step, index int, step Step, before, after any) {
-	path = append(path[:len(path):len(path)], strconv.Itoa(index))
-	steps = append(steps[:len(steps):len(steps)], step)
+	path = append(slices.Clip(path), strconv.Itoa(index))
+	steps = append(slices.Clip(steps), step)
 	if before == nil || after == nil {
 		if !equal(before, after) {
 			w.add(path, steps, before, after)

@@ -61,7 +61,8 @@ func captured(t *testing.T, name string, more ...client.Object) (*Source, map[st
 			read(t, file, works[cluster])
 		case "override":
 			p := &policyv1alpha1.OverridePolicy{}
-			if read(t, file, p); p.Namespace != "" {
+			read(t, file, p)
+			if p.Namespace != "" {
 				objects = append(objects, p)
 			} else {
 				objects = append(objects, &policyv1alpha1.ClusterOverridePolicy{ObjectMeta: p.ObjectMeta, Spec: p.Spec})
