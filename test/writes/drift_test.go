@@ -132,7 +132,9 @@ func TestDriftIsShown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	none := func(d *driftAnswer) bool { return d.Action == "NONE" && !d.Drifted && d.TotalFields == 0 && len(d.Fields) == 0 }
+	none := func(d *driftAnswer) bool {
+		return d.Action == "NONE" && !d.Drifted && d.TotalFields == 0 && len(d.Fields) == 0
+	}
 	shows(admin, "nothing has drifted", none)
 
 	change(`{"metadata":{"annotations":{"note":"found"}}}`)
