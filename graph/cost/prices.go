@@ -106,9 +106,17 @@ func Prices() map[string]Price {
 		"Workload.overridePolicies": {Requests: 3, Items: usualOverrides},
 		"Workload.events":           {Requests: 1},
 		// Its bindings, policies, members, Works and objects, and their pods.
-		"Workload.explanation":    {Requests: 6, Value: 20},
-		"Explanation.steps":       {Items: usualStages},
-		"ExplanationStep.reasons": {Items: usualClusters},
+		"Workload.explanation": {Requests: 6, Value: 20},
+		"Workload.timeline":    {Requests: 1},
+		// Its history and its state.
+		"Workload.availability":          {Requests: 3, Value: usualClusters},
+		"WorkloadAvailability.clusters":  {Items: usualClusters},
+		"MemberCluster.timeline":         {Requests: 1},
+		"Instance.timeline":              {Requests: 1},
+		"PropagationPolicyLike.timeline": {Requests: 1},
+		"OverridePolicyLike.timeline":    {Requests: 1},
+		"Explanation.steps":              {Items: usualStages},
+		"ExplanationStep.reasons":        {Items: usualClusters},
 		// Each container is read from its member separately.
 		"Workload.logs": {Requests: 3, Value: usualClusters * usualPods * RequestCost},
 		// The pods, and one request to each member.

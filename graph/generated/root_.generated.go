@@ -24,6 +24,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
+	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
@@ -182,6 +183,15 @@ type ComplexityRoot struct {
 		OverflowAffinities func(childComplexity int) int
 	}
 
+	ClusterAvailability struct {
+		ClusterName     func(childComplexity int) int
+		From            func(childComplexity int) int
+		HealthySeconds  func(childComplexity int) int
+		ObservedSeconds func(childComplexity int) int
+		Ratio           func(childComplexity int) int
+		To              func(childComplexity int) int
+	}
+
 	ClusterChange struct {
 		ChangedFields func(childComplexity int) int
 		Cursor        func(childComplexity int) int
@@ -271,6 +281,7 @@ type ComplexityRoot struct {
 		NamespaceOrNil  func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Yaml            func(childComplexity int) int
 	}
@@ -307,6 +318,7 @@ type ComplexityRoot struct {
 		NamespaceOrNil  func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		Yaml            func(childComplexity int) int
@@ -499,6 +511,7 @@ type ComplexityRoot struct {
 
 	CronJob struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
@@ -524,6 +537,7 @@ type ComplexityRoot struct {
 		Schedule         func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -532,6 +546,7 @@ type ComplexityRoot struct {
 	CustomWorkload struct {
 		APIVersion       func(childComplexity int) int
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		CustomKind       func(childComplexity int) int
@@ -558,6 +573,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -565,6 +581,7 @@ type ComplexityRoot struct {
 
 	DaemonSet struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
@@ -589,6 +606,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -649,6 +667,7 @@ type ComplexityRoot struct {
 
 	Deployment struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
@@ -673,6 +692,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -960,6 +980,7 @@ type ComplexityRoot struct {
 		Resources                  func(childComplexity int, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		State                      func(childComplexity int) int
 		Summary                    func(childComplexity int) int
+		Timeline                   func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
 		ViewerCan                  func(childComplexity int) int
 		Workload                   func(childComplexity int, kind workload.Kind, namespace string, name string, customKind *string) int
 		WorkloadRebalancer         func(childComplexity int, name string) int
@@ -1080,6 +1101,7 @@ type ComplexityRoot struct {
 
 	Job struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		Completions      func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
@@ -1105,6 +1127,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -1203,6 +1226,7 @@ type ComplexityRoot struct {
 		Resources         func(childComplexity int, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		SyncMode          func(childComplexity int) int
 		Taints            func(childComplexity int) int
+		Timeline          func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
 		Usage             func(childComplexity int) int
 		Yaml              func(childComplexity int) int
 		Zones             func(childComplexity int) int
@@ -1468,6 +1492,7 @@ type ComplexityRoot struct {
 		Namespace       func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Yaml            func(childComplexity int) int
 	}
@@ -1723,6 +1748,7 @@ type ComplexityRoot struct {
 		Namespace       func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		Yaml            func(childComplexity int) int
@@ -2034,6 +2060,7 @@ type ComplexityRoot struct {
 
 	StatefulSet struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
@@ -2058,6 +2085,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -2105,6 +2133,29 @@ type ComplexityRoot struct {
 	TemplateContainer struct {
 		Image func(childComplexity int) int
 		Name  func(childComplexity int) int
+	}
+
+	Timeline struct {
+		Edges         func(childComplexity int) int
+		Nodes         func(childComplexity int) int
+		ObservedSince func(childComplexity int) int
+		PageInfo      func(childComplexity int) int
+	}
+
+	TimelineEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	TimelineEntry struct {
+		After       func(childComplexity int) int
+		At          func(childComplexity int) int
+		Before      func(childComplexity int) int
+		Change      func(childComplexity int) int
+		ClusterName func(childComplexity int) int
+		Field       func(childComplexity int) int
+		Manager     func(childComplexity int) int
+		Message     func(childComplexity int) int
 	}
 
 	TriggerCronJobPayload struct {
@@ -2203,6 +2254,15 @@ type ComplexityRoot struct {
 
 	WorkloadAntiAffinityTerm struct {
 		GroupByLabelKey func(childComplexity int) int
+	}
+
+	WorkloadAvailability struct {
+		Clusters        func(childComplexity int) int
+		From            func(childComplexity int) int
+		HealthySeconds  func(childComplexity int) int
+		ObservedSeconds func(childComplexity int) int
+		Ratio           func(childComplexity int) int
+		To              func(childComplexity int) int
 	}
 
 	WorkloadChange struct {
@@ -2643,6 +2703,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ClusterAffinityTerm.OverflowAffinities(childComplexity), true
 
+	case "ClusterAvailability.clusterName":
+		if e.ComplexityRoot.ClusterAvailability.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.ClusterName(childComplexity), true
+	case "ClusterAvailability.from":
+		if e.ComplexityRoot.ClusterAvailability.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.From(childComplexity), true
+	case "ClusterAvailability.healthySeconds":
+		if e.ComplexityRoot.ClusterAvailability.HealthySeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.HealthySeconds(childComplexity), true
+	case "ClusterAvailability.observedSeconds":
+		if e.ComplexityRoot.ClusterAvailability.ObservedSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.ObservedSeconds(childComplexity), true
+	case "ClusterAvailability.ratio":
+		if e.ComplexityRoot.ClusterAvailability.Ratio == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.Ratio(childComplexity), true
+	case "ClusterAvailability.to":
+		if e.ComplexityRoot.ClusterAvailability.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.To(childComplexity), true
+
 	case "ClusterChange.changedFields":
 		if e.ComplexityRoot.ClusterChange.ChangedFields == nil {
 			break
@@ -3040,6 +3137,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterOverridePolicy.Spec(childComplexity), true
+	case "ClusterOverridePolicy.timeline":
+		if e.ComplexityRoot.ClusterOverridePolicy.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_ClusterOverridePolicy_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ClusterOverridePolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "ClusterOverridePolicy.viewerCan":
 		if e.ComplexityRoot.ClusterOverridePolicy.ViewerCan == nil {
 			break
@@ -3193,6 +3301,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterPropagationPolicy.Spec(childComplexity), true
+	case "ClusterPropagationPolicy.timeline":
+		if e.ComplexityRoot.ClusterPropagationPolicy.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_ClusterPropagationPolicy_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ClusterPropagationPolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "ClusterPropagationPolicy.viewerCan":
 		if e.ComplexityRoot.ClusterPropagationPolicy.ViewerCan == nil {
 			break
@@ -3896,6 +4015,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.Annotations(childComplexity), true
+	case "CronJob.availability":
+		if e.ComplexityRoot.CronJob.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_CronJob_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CronJob.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "CronJob.binding":
 		if e.ComplexityRoot.CronJob.Binding == nil {
 			break
@@ -4056,6 +4186,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.Template(childComplexity), true
+	case "CronJob.timeline":
+		if e.ComplexityRoot.CronJob.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_CronJob_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CronJob.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "CronJob.usage":
 		if e.ComplexityRoot.CronJob.Usage == nil {
 			break
@@ -4087,6 +4228,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CustomWorkload.Annotations(childComplexity), true
+	case "CustomWorkload.availability":
+		if e.ComplexityRoot.CustomWorkload.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_CustomWorkload_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "CustomWorkload.binding":
 		if e.ComplexityRoot.CustomWorkload.Binding == nil {
 			break
@@ -4253,6 +4405,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CustomWorkload.Template(childComplexity), true
+	case "CustomWorkload.timeline":
+		if e.ComplexityRoot.CustomWorkload.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_CustomWorkload_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "CustomWorkload.usage":
 		if e.ComplexityRoot.CustomWorkload.Usage == nil {
 			break
@@ -4278,6 +4441,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.Annotations(childComplexity), true
+	case "DaemonSet.availability":
+		if e.ComplexityRoot.DaemonSet.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_DaemonSet_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.DaemonSet.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "DaemonSet.binding":
 		if e.ComplexityRoot.DaemonSet.Binding == nil {
 			break
@@ -4432,6 +4606,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.Template(childComplexity), true
+	case "DaemonSet.timeline":
+		if e.ComplexityRoot.DaemonSet.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_DaemonSet_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.DaemonSet.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "DaemonSet.usage":
 		if e.ComplexityRoot.DaemonSet.Usage == nil {
 			break
@@ -4622,6 +4807,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.Annotations(childComplexity), true
+	case "Deployment.availability":
+		if e.ComplexityRoot.Deployment.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_Deployment_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Deployment.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "Deployment.binding":
 		if e.ComplexityRoot.Deployment.Binding == nil {
 			break
@@ -4776,6 +4972,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.Template(childComplexity), true
+	case "Deployment.timeline":
+		if e.ComplexityRoot.Deployment.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_Deployment_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Deployment.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "Deployment.usage":
 		if e.ComplexityRoot.Deployment.Usage == nil {
 			break
@@ -6084,6 +6291,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Summary(childComplexity), true
+	case "Instance.timeline":
+		if e.ComplexityRoot.Instance.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "Instance.viewerCan":
 		if e.ComplexityRoot.Instance.ViewerCan == nil {
 			break
@@ -6552,6 +6770,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.Annotations(childComplexity), true
+	case "Job.availability":
+		if e.ComplexityRoot.Job.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_Job_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Job.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "Job.binding":
 		if e.ComplexityRoot.Job.Binding == nil {
 			break
@@ -6712,6 +6941,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.Template(childComplexity), true
+	case "Job.timeline":
+		if e.ComplexityRoot.Job.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_Job_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Job.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "Job.usage":
 		if e.ComplexityRoot.Job.Usage == nil {
 			break
@@ -7123,6 +7363,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.Taints(childComplexity), true
+	case "MemberCluster.timeline":
+		if e.ComplexityRoot.MemberCluster.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_MemberCluster_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.MemberCluster.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "MemberCluster.usage":
 		if e.ComplexityRoot.MemberCluster.Usage == nil {
 			break
@@ -8461,6 +8712,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OverridePolicy.Spec(childComplexity), true
+	case "OverridePolicy.timeline":
+		if e.ComplexityRoot.OverridePolicy.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_OverridePolicy_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.OverridePolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "OverridePolicy.viewerCan":
 		if e.ComplexityRoot.OverridePolicy.ViewerCan == nil {
 			break
@@ -9513,6 +9775,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PropagationPolicy.Spec(childComplexity), true
+	case "PropagationPolicy.timeline":
+		if e.ComplexityRoot.PropagationPolicy.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_PropagationPolicy_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.PropagationPolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "PropagationPolicy.viewerCan":
 		if e.ComplexityRoot.PropagationPolicy.ViewerCan == nil {
 			break
@@ -10748,6 +11021,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.Annotations(childComplexity), true
+	case "StatefulSet.availability":
+		if e.ComplexityRoot.StatefulSet.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_StatefulSet_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.StatefulSet.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "StatefulSet.binding":
 		if e.ComplexityRoot.StatefulSet.Binding == nil {
 			break
@@ -10902,6 +11186,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.Template(childComplexity), true
+	case "StatefulSet.timeline":
+		if e.ComplexityRoot.StatefulSet.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_StatefulSet_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.StatefulSet.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "StatefulSet.usage":
 		if e.ComplexityRoot.StatefulSet.Usage == nil {
 			break
@@ -11110,6 +11405,93 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TemplateContainer.Name(childComplexity), true
+
+	case "Timeline.edges":
+		if e.ComplexityRoot.Timeline.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Timeline.Edges(childComplexity), true
+	case "Timeline.nodes":
+		if e.ComplexityRoot.Timeline.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Timeline.Nodes(childComplexity), true
+	case "Timeline.observedSince":
+		if e.ComplexityRoot.Timeline.ObservedSince == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Timeline.ObservedSince(childComplexity), true
+	case "Timeline.pageInfo":
+		if e.ComplexityRoot.Timeline.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Timeline.PageInfo(childComplexity), true
+
+	case "TimelineEdge.cursor":
+		if e.ComplexityRoot.TimelineEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEdge.Cursor(childComplexity), true
+	case "TimelineEdge.node":
+		if e.ComplexityRoot.TimelineEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEdge.Node(childComplexity), true
+
+	case "TimelineEntry.after":
+		if e.ComplexityRoot.TimelineEntry.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.After(childComplexity), true
+	case "TimelineEntry.at":
+		if e.ComplexityRoot.TimelineEntry.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.At(childComplexity), true
+	case "TimelineEntry.before":
+		if e.ComplexityRoot.TimelineEntry.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Before(childComplexity), true
+	case "TimelineEntry.change":
+		if e.ComplexityRoot.TimelineEntry.Change == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Change(childComplexity), true
+	case "TimelineEntry.clusterName":
+		if e.ComplexityRoot.TimelineEntry.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.ClusterName(childComplexity), true
+	case "TimelineEntry.field":
+		if e.ComplexityRoot.TimelineEntry.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Field(childComplexity), true
+	case "TimelineEntry.manager":
+		if e.ComplexityRoot.TimelineEntry.Manager == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Manager(childComplexity), true
+	case "TimelineEntry.message":
+		if e.ComplexityRoot.TimelineEntry.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Message(childComplexity), true
 
 	case "TriggerCronJobPayload.consistencyToken":
 		if e.ComplexityRoot.TriggerCronJobPayload.ConsistencyToken == nil {
@@ -11414,6 +11796,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WorkloadAntiAffinityTerm.GroupByLabelKey(childComplexity), true
+
+	case "WorkloadAvailability.clusters":
+		if e.ComplexityRoot.WorkloadAvailability.Clusters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.Clusters(childComplexity), true
+	case "WorkloadAvailability.from":
+		if e.ComplexityRoot.WorkloadAvailability.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.From(childComplexity), true
+	case "WorkloadAvailability.healthySeconds":
+		if e.ComplexityRoot.WorkloadAvailability.HealthySeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.HealthySeconds(childComplexity), true
+	case "WorkloadAvailability.observedSeconds":
+		if e.ComplexityRoot.WorkloadAvailability.ObservedSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.ObservedSeconds(childComplexity), true
+	case "WorkloadAvailability.ratio":
+		if e.ComplexityRoot.WorkloadAvailability.Ratio == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.Ratio(childComplexity), true
+	case "WorkloadAvailability.to":
+		if e.ComplexityRoot.WorkloadAvailability.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.To(childComplexity), true
 
 	case "WorkloadChange.changedFields":
 		if e.ComplexityRoot.WorkloadChange.ChangedFields == nil {
@@ -19094,6 +19513,414 @@ type ResourceChange {
   cursor: String!
 }
 `, BuiltIn: false},
+	{Name: "../schema/timeline.graphqls", Input: `extend interface Workload {
+  "What changed of it and of its placements, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type Deployment {
+  "What changed of it and of its placements, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type StatefulSet {
+  "What changed of it and of its placements, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type DaemonSet {
+  "What changed of it and of its placements, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type Job {
+  "What changed of it and of its placements, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type CronJob {
+  "What changed of it and of its placements, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type CustomWorkload {
+  "What changed of it and of its placements, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type MemberCluster {
+  "What changed of it: its joining and leaving, readiness, version and taints, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+}
+
+extend type Instance {
+  "What changed of it: its state, readiness and version, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+}
+
+extend interface PropagationPolicyLike {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+}
+
+extend interface OverridePolicyLike {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+}
+
+extend type PropagationPolicy {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+}
+
+extend type ClusterPropagationPolicy {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+}
+
+extend type OverridePolicy {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+}
+
+extend type ClusterOverridePolicy {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): Timeline!
+}
+
+"""
+What changed of an object, the latest change first. Kairship keeps it in the index's database for some time, 30 days
+unless told otherwise, and records it when the index gets a change: what changed and changed back in between is not in it.
+"""
+type Timeline {
+  "The entries of this page with their cursors."
+  edges: [TimelineEdge!]!
+  "The entries of this page."
+  nodes: [TimelineEntry!]!
+  "Where this page stands."
+  pageInfo: PageInfo!
+  "Since when there is a history; what changed before is not in it."
+  observedSince: Time!
+}
+
+"An entry of a timeline."
+type TimelineEdge {
+  "The entry."
+  node: TimelineEntry!
+  "Its place in the list."
+  cursor: String!
+}
+
+"What changed."
+enum TimelineChange {
+  "It was created."
+  CREATED
+  "The index has it no more: it was deleted, or is not collected any more."
+  DISAPPEARED
+  "Its health, or that in one member cluster, as ` + "`" + `WorkloadHealth` + "`" + `."
+  HEALTH
+  "The replicas that it wants, or that one member cluster is to have."
+  REPLICAS
+  "Its images, separated by spaces."
+  IMAGES
+  "Whether it is scheduled to a member cluster: ` + "`" + `SCHEDULED` + "`" + `, ` + "`" + `EVICTING` + "`" + `, ` + "`" + `LEAVING` + "`" + `, or null."
+  PLACEMENT
+  "The policy that claims it, with its namespace if it has one."
+  POLICY
+  "Whether its propagation, or its own work, is suspended: ` + "`" + `true` + "`" + ` or ` + "`" + `false` + "`" + `."
+  SUSPENSION
+  "The condition Ready: its status and, if that is not ` + "`" + `True` + "`" + `, the reason."
+  READINESS
+  "The version of Kubernetes of a member cluster, or of Karmada of an instance."
+  VERSION
+  "The taints of a member cluster, as ` + "`" + `key=value:effect` + "`" + `, separated by spaces."
+  TAINTS
+  "The state of an instance, as ` + "`" + `InstanceState` + "`" + `."
+  STATE
+  "A part of the spec of a policy, which ` + "`" + `field` + "`" + ` names, as JSON, up to 4096 bytes."
+  SPEC
+}
+
+"One thing that changed."
+type TimelineEntry {
+  "When the index had the change."
+  at: Time!
+  "What changed."
+  change: TimelineChange!
+  "The member cluster that it is about; null when it is about the whole object."
+  clusterName: String
+  "The part of the spec; null for other changes than ` + "`" + `SPEC` + "`" + `."
+  field: String
+  "What was; null for nothing."
+  before: String
+  "What is since then; null for nothing."
+  after: String
+  "More about it, for a person."
+  message: String
+  "The field manager that changed the template last, such as ` + "`" + `kubectl-edit` + "`" + `, for changes of the template; null where that is not known."
+  manager: String
+}
+
+"For how much of a time a workload was healthy. Times in which it was not there, or not observed, do not count."
+type WorkloadAvailability {
+  "The healthy part of the observed time, from 0 to 1; null when no time was observed."
+  ratio: Float
+  "For how long it was healthy."
+  healthySeconds: Float!
+  "For how long it was there and observed."
+  observedSeconds: Float!
+  "The beginning of the observed time."
+  from: Time!
+  "The end of the observed time."
+  to: Time!
+  "The same in each member cluster that it was in at some time, by name."
+  clusters: [ClusterAvailability!]!
+}
+
+"For how much of a time a workload was healthy in one member cluster. Times in which it was not there do not count."
+type ClusterAvailability {
+  "The member cluster's name in the instance."
+  clusterName: String!
+  "The healthy part of the observed time, from 0 to 1; null when no time was observed."
+  ratio: Float
+  "For how long it was healthy there."
+  healthySeconds: Float!
+  "For how long it was there and observed."
+  observedSeconds: Float!
+  "The beginning of the observed time."
+  from: Time!
+  "The end of the observed time."
+  to: Time!
+}
+`, BuiltIn: false},
 	{Name: "../schema/usage.graphqls", Input: `extend type Pod {
   """
   What its containers use together, read now from the metrics API of its member cluster, through the instance
@@ -20460,6 +21287,24 @@ func (ec *executionContext) childFields_ClusterAffinityTerm(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type ClusterAffinityTerm", field.Name)
 }
 
+func (ec *executionContext) childFields_ClusterAvailability(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterName":
+		return ec.fieldContext_ClusterAvailability_clusterName(ctx, field)
+	case "ratio":
+		return ec.fieldContext_ClusterAvailability_ratio(ctx, field)
+	case "healthySeconds":
+		return ec.fieldContext_ClusterAvailability_healthySeconds(ctx, field)
+	case "observedSeconds":
+		return ec.fieldContext_ClusterAvailability_observedSeconds(ctx, field)
+	case "from":
+		return ec.fieldContext_ClusterAvailability_from(ctx, field)
+	case "to":
+		return ec.fieldContext_ClusterAvailability_to(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClusterAvailability", field.Name)
+}
+
 func (ec *executionContext) childFields_ClusterChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "type":
@@ -20642,6 +21487,8 @@ func (ec *executionContext) childFields_ClusterOverridePolicy(ctx context.Contex
 		return ec.fieldContext_ClusterOverridePolicy_freshness(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_ClusterOverridePolicy_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_ClusterOverridePolicy_timeline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClusterOverridePolicy", field.Name)
 }
@@ -20716,6 +21563,8 @@ func (ec *executionContext) childFields_ClusterPropagationPolicy(ctx context.Con
 		return ec.fieldContext_ClusterPropagationPolicy_freshness(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_ClusterPropagationPolicy_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_ClusterPropagationPolicy_timeline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClusterPropagationPolicy", field.Name)
 }
@@ -21766,6 +22615,8 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_resource(ctx, field)
 	case "resources":
 		return ec.fieldContext_Instance_resources(ctx, field)
+	case "timeline":
+		return ec.fieldContext_Instance_timeline(ctx, field)
 	case "workload":
 		return ec.fieldContext_Instance_workload(ctx, field)
 	case "workloads":
@@ -22056,6 +22907,10 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_completions(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_Job_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_Job_timeline(ctx, field)
+	case "availability":
+		return ec.fieldContext_Job_availability(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Job", field.Name)
 }
@@ -22250,6 +23105,8 @@ func (ec *executionContext) childFields_MemberCluster(ctx context.Context, field
 		return ec.fieldContext_MemberCluster_clusterNodes(ctx, field)
 	case "resources":
 		return ec.fieldContext_MemberCluster_resources(ctx, field)
+	case "timeline":
+		return ec.fieldContext_MemberCluster_timeline(ctx, field)
 	case "usage":
 		return ec.fieldContext_MemberCluster_usage(ctx, field)
 	}
@@ -22702,6 +23559,8 @@ func (ec *executionContext) childFields_OverridePolicy(ctx context.Context, fiel
 		return ec.fieldContext_OverridePolicy_freshness(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_OverridePolicy_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_OverridePolicy_timeline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type OverridePolicy", field.Name)
 }
@@ -23214,6 +24073,8 @@ func (ec *executionContext) childFields_PropagationPolicy(ctx context.Context, f
 		return ec.fieldContext_PropagationPolicy_freshness(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_PropagationPolicy_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_PropagationPolicy_timeline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PropagationPolicy", field.Name)
 }
@@ -23858,6 +24719,52 @@ func (ec *executionContext) childFields_TemplateContainer(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type TemplateContainer", field.Name)
 }
 
+func (ec *executionContext) childFields_Timeline(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_Timeline_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_Timeline_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_Timeline_pageInfo(ctx, field)
+	case "observedSince":
+		return ec.fieldContext_Timeline_observedSince(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Timeline", field.Name)
+}
+
+func (ec *executionContext) childFields_TimelineEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_TimelineEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_TimelineEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TimelineEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_TimelineEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_TimelineEntry_at(ctx, field)
+	case "change":
+		return ec.fieldContext_TimelineEntry_change(ctx, field)
+	case "clusterName":
+		return ec.fieldContext_TimelineEntry_clusterName(ctx, field)
+	case "field":
+		return ec.fieldContext_TimelineEntry_field(ctx, field)
+	case "before":
+		return ec.fieldContext_TimelineEntry_before(ctx, field)
+	case "after":
+		return ec.fieldContext_TimelineEntry_after(ctx, field)
+	case "message":
+		return ec.fieldContext_TimelineEntry_message(ctx, field)
+	case "manager":
+		return ec.fieldContext_TimelineEntry_manager(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TimelineEntry", field.Name)
+}
+
 func (ec *executionContext) childFields_TriggerCronJobPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "job":
@@ -24052,6 +24959,24 @@ func (ec *executionContext) childFields_WorkloadAntiAffinityTerm(ctx context.Con
 		return ec.fieldContext_WorkloadAntiAffinityTerm_groupByLabelKey(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadAntiAffinityTerm", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadAvailability(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ratio":
+		return ec.fieldContext_WorkloadAvailability_ratio(ctx, field)
+	case "healthySeconds":
+		return ec.fieldContext_WorkloadAvailability_healthySeconds(ctx, field)
+	case "observedSeconds":
+		return ec.fieldContext_WorkloadAvailability_observedSeconds(ctx, field)
+	case "from":
+		return ec.fieldContext_WorkloadAvailability_from(ctx, field)
+	case "to":
+		return ec.fieldContext_WorkloadAvailability_to(ctx, field)
+	case "clusters":
+		return ec.fieldContext_WorkloadAvailability_clusters(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadAvailability", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -22,6 +22,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/subscription"
+	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/usage"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
@@ -60,6 +61,7 @@ type Fleet struct {
 	Kubeconfigs      *kubeconfig.Service
 	KarmadaResources *karmadaresource.Service
 	Search           *search.Service
+	Timelines        *timeline.Service
 
 	// Live follows what changes, Operations how far long operations have come.
 	Live       *subscription.Service

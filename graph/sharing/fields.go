@@ -23,7 +23,7 @@ var Shared = Fields{
 	"Instance": "name alias mode state conditions karmadaVersion kubernetesVersion kubeSystemID labels summary createdAt freshness viewerCan " +
 		"resourceVersion hostCluster deletionPolicy components collect events memberCluster memberClusters namespace namespaces " +
 		"propagationPolicy propagationPolicies clusterPropagationPolicy clusterPropagationPolicies " +
-		"overridePolicy overridePolicies clusterOverridePolicy clusterOverridePolicies pods workload workloads",
+		"overridePolicy overridePolicies clusterOverridePolicy clusterOverridePolicies pods workload workloads timeline",
 	"InstanceConnection":      connection,
 	"InstanceEdge":            edge,
 	"InstanceSummary":         "staleSince staleClusters clusters nodes cpu memory pods workloads policies resources",
@@ -43,7 +43,7 @@ var Shared = Fields{
 	"ClusterEdge":             edge,
 	"ClusterSummary":          "staleSince nodes cpu memory pods",
 	"ClusterFacet":            "field values totalValues",
-	"MemberCluster":           "instance name cluster managed syncMode apiEndpoint provider region zones ready conditions kubernetesVersion taints nodes clusterNodes cpu memory pods labels annotations createdAt resourceVersion freshness",
+	"MemberCluster":           "instance name cluster managed syncMode apiEndpoint provider region zones ready conditions kubernetesVersion taints nodes clusterNodes cpu memory pods labels annotations createdAt resourceVersion freshness timeline",
 	"MemberClusterConnection": connection + " facets",
 	"MemberClusterEdge":       edge,
 	"Namespace":               "instance name phase labels annotations createdAt resourceVersion freshness",
@@ -54,7 +54,10 @@ var Shared = Fields{
 	"EventEdge":               edge,
 
 	"Workload": "instance kind namespace name labels annotations images template replicas health healthMessage deleting suspended " +
-		"policy overridePolicies binding placements explanation events createdAt resourceVersion freshness viewerCan",
+		"policy overridePolicies binding placements explanation timeline events createdAt resourceVersion freshness viewerCan",
+	"Timeline":              "edges nodes pageInfo observedSince",
+	"TimelineEdge":          edge,
+	"TimelineEntry":         "at change clusterName field before after message manager",
 	"Explanation":           "stage state summary steps",
 	"ExplanationStep":       "stage state summary since reasons",
 	"ExplanationReason":     "code message remedy clusterName policy override pod",
@@ -95,12 +98,12 @@ var Shared = Fields{
 
 	"Policy":                             policy,
 	"PolicyFacet":                        "field values totalValues",
-	"PropagationPolicyLike":              policy + " spec viewerCan workloads",
+	"PropagationPolicyLike":              policy + " spec timeline viewerCan workloads",
 	"PropagationPolicyConnection":        connection + " facets",
 	"PropagationPolicyEdge":              edge,
 	"ClusterPropagationPolicyConnection": connection + " facets",
 	"ClusterPropagationPolicyEdge":       edge,
-	"OverridePolicyLike":                 policy + " spec viewerCan",
+	"OverridePolicyLike":                 policy + " spec timeline viewerCan",
 	"OverridePolicyConnection":           connection + " facets",
 	"OverridePolicyEdge":                 edge,
 	"ClusterOverridePolicyConnection":    connection + " facets",
@@ -218,6 +221,9 @@ const whole = "manifest yaml"
 // used are those of what is measured now.
 const used = "cpu memory measuredAt windowSeconds reason"
 
+// available are those of how long something was healthy.
+const available = "ratio healthySeconds observedSeconds from to"
+
 // Alone are the other fields that a query can select.
 var Alone = Fields{
 	// The caller's identity.
@@ -252,5 +258,8 @@ var Alone = Fields{
 	"Policy":                whole,
 	"PropagationPolicyLike": whole,
 	"ResourceBinding":       whole,
-	"Workload":              whole + " logs usage",
+	"Workload":              whole + " logs usage availability",
+	// Up to now.
+	"WorkloadAvailability": available + " clusters",
+	"ClusterAvailability":  available + " clusterName",
 }
