@@ -121,12 +121,13 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		source.Pods, source.Sent = states, states
 	}
 	fleet := newFleet(inventory, tracker, idx, loaders.NewReader(source), permissions, newIndexWaiter(inventory, idx, clients), clients)
+	fleet.Timelines.History = source
 	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
 		return nil, err
 	}
 	scope := func(ctx context.Context) context.Context {
 		ctx, _ = requeststats.With(freshness.Begin(ctx, time.Now()))
-		return loaders.With(timeline.With(usage.With(access.With(countedAs(ctx))), source), source)
+		return loaders.With(timeline.With(usage.With(access.With(countedAs(ctx)))), source)
 	}
 	users := quota.New(o.limits.userLimits(), time.Now)
 	followLogs(&fleet, users, scope, logger)
@@ -264,7 +265,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		ClusterNodes:     clusternode.NewService(anyKind),
 		KarmadaResources: karmadaresource.NewService(anyKind),
 		Search:           search.NewService(lister, instances, clusters, inventory),
-		Timelines:        &timeline.Service{Instances: instances, Now: time.Now},
+		Timelines:        &timeline.Service{Instances: instances, Freshness: tracker, Now: time.Now},
 	}
 }
 

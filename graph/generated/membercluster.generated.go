@@ -24,6 +24,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/usage"
+	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -37,7 +38,7 @@ type MemberClusterResolver interface {
 
 	ClusterNodes(ctx context.Context, obj *membercluster.MemberCluster, first *int, after *string, filter *clusternode.Filter, orderBy *object.Order) (*page.Connection[*clusternode.Node], error)
 	Resources(ctx context.Context, obj *membercluster.MemberCluster, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error)
-	Timeline(ctx context.Context, obj *membercluster.MemberCluster, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error)
+	Timeline(ctx context.Context, obj *membercluster.MemberCluster, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 	Usage(ctx context.Context, obj *membercluster.MemberCluster) (*usage.MemberCluster, error)
 }
 type MemberClusterConnectionResolver interface {
@@ -198,8 +199,8 @@ func (ec *executionContext) field_MemberCluster_timeline_args(ctx context.Contex
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "changes",
-		func(ctx context.Context, v any) ([]timeline.Change, error) {
-			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐChangeᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]projection.HistoryChange, error) {
+			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐHistoryChangeᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1092,11 +1093,11 @@ func (ec *executionContext) _MemberCluster_timeline(ctx context.Context, field g
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.MemberCluster().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]timeline.Change), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
+			return ec.Resolvers.MemberCluster().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]projection.HistoryChange), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *timeline.Timeline) graphql.Marshaler {
-			return ec.marshalNTimeline2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐTimeline(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*timeline.Entry]) graphql.Marshaler {
+			return ec.marshalNTimelineEntryConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1109,7 +1110,7 @@ func (ec *executionContext) fieldContext_MemberCluster_timeline(ctx context.Cont
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Timeline(ctx, field)
+			return ec.childFields_TimelineEntryConnection(ctx, field)
 		},
 	}
 	defer func() {

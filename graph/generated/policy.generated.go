@@ -34,7 +34,7 @@ type ClusterOverridePolicyResolver interface {
 	Instance(ctx context.Context, obj *policy.ClusterOverridePolicy) (*instance.Instance, error)
 
 	ViewerCan(ctx context.Context, obj *policy.ClusterOverridePolicy) (*authz.ViewerCan, error)
-	Timeline(ctx context.Context, obj *policy.ClusterOverridePolicy, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error)
+	Timeline(ctx context.Context, obj *policy.ClusterOverridePolicy, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 }
 type ClusterOverridePolicyConnectionResolver interface {
 	Facets(ctx context.Context, obj *page.Connection[*policy.ClusterOverridePolicy], fields []policy.FacetField, first *int) ([]listing.Facet[policy.FacetField], error)
@@ -45,7 +45,7 @@ type ClusterPropagationPolicyResolver interface {
 	Workloads(ctx context.Context, obj *policy.ClusterPropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error)
 
 	ViewerCan(ctx context.Context, obj *policy.ClusterPropagationPolicy) (*authz.ViewerCan, error)
-	Timeline(ctx context.Context, obj *policy.ClusterPropagationPolicy, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error)
+	Timeline(ctx context.Context, obj *policy.ClusterPropagationPolicy, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 }
 type ClusterPropagationPolicyConnectionResolver interface {
 	Facets(ctx context.Context, obj *page.Connection[*policy.ClusterPropagationPolicy], fields []policy.FacetField, first *int) ([]listing.Facet[policy.FacetField], error)
@@ -54,7 +54,7 @@ type OverridePolicyResolver interface {
 	Instance(ctx context.Context, obj *policy.OverridePolicy) (*instance.Instance, error)
 
 	ViewerCan(ctx context.Context, obj *policy.OverridePolicy) (*authz.ViewerCan, error)
-	Timeline(ctx context.Context, obj *policy.OverridePolicy, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error)
+	Timeline(ctx context.Context, obj *policy.OverridePolicy, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 }
 type OverridePolicyConnectionResolver interface {
 	Facets(ctx context.Context, obj *page.Connection[*policy.OverridePolicy], fields []policy.FacetField, first *int) ([]listing.Facet[policy.FacetField], error)
@@ -65,7 +65,7 @@ type PropagationPolicyResolver interface {
 	Workloads(ctx context.Context, obj *policy.PropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error)
 
 	ViewerCan(ctx context.Context, obj *policy.PropagationPolicy) (*authz.ViewerCan, error)
-	Timeline(ctx context.Context, obj *policy.PropagationPolicy, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error)
+	Timeline(ctx context.Context, obj *policy.PropagationPolicy, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 }
 type PropagationPolicyConnectionResolver interface {
 	Facets(ctx context.Context, obj *page.Connection[*policy.PropagationPolicy], fields []policy.FacetField, first *int) ([]listing.Facet[policy.FacetField], error)
@@ -117,8 +117,8 @@ func (ec *executionContext) field_ClusterOverridePolicy_timeline_args(ctx contex
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "changes",
-		func(ctx context.Context, v any) ([]timeline.Change, error) {
-			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐChangeᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]projection.HistoryChange, error) {
+			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐHistoryChangeᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -185,8 +185,8 @@ func (ec *executionContext) field_ClusterPropagationPolicy_timeline_args(ctx con
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "changes",
-		func(ctx context.Context, v any) ([]timeline.Change, error) {
-			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐChangeᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]projection.HistoryChange, error) {
+			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐHistoryChangeᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -291,8 +291,8 @@ func (ec *executionContext) field_OverridePolicy_timeline_args(ctx context.Conte
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "changes",
-		func(ctx context.Context, v any) ([]timeline.Change, error) {
-			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐChangeᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]projection.HistoryChange, error) {
+			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐHistoryChangeᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -359,8 +359,8 @@ func (ec *executionContext) field_PropagationPolicy_timeline_args(ctx context.Co
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "changes",
-		func(ctx context.Context, v any) ([]timeline.Change, error) {
-			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐChangeᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]projection.HistoryChange, error) {
+			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐHistoryChangeᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -813,11 +813,11 @@ func (ec *executionContext) _ClusterOverridePolicy_timeline(ctx context.Context,
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.ClusterOverridePolicy().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]timeline.Change), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
+			return ec.Resolvers.ClusterOverridePolicy().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]projection.HistoryChange), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *timeline.Timeline) graphql.Marshaler {
-			return ec.marshalNTimeline2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐTimeline(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*timeline.Entry]) graphql.Marshaler {
+			return ec.marshalNTimelineEntryConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -830,7 +830,7 @@ func (ec *executionContext) fieldContext_ClusterOverridePolicy_timeline(ctx cont
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Timeline(ctx, field)
+			return ec.childFields_TimelineEntryConnection(ctx, field)
 		},
 	}
 	defer func() {
@@ -1527,11 +1527,11 @@ func (ec *executionContext) _ClusterPropagationPolicy_timeline(ctx context.Conte
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.ClusterPropagationPolicy().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]timeline.Change), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
+			return ec.Resolvers.ClusterPropagationPolicy().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]projection.HistoryChange), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *timeline.Timeline) graphql.Marshaler {
-			return ec.marshalNTimeline2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐTimeline(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*timeline.Entry]) graphql.Marshaler {
+			return ec.marshalNTimelineEntryConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1544,7 +1544,7 @@ func (ec *executionContext) fieldContext_ClusterPropagationPolicy_timeline(ctx c
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Timeline(ctx, field)
+			return ec.childFields_TimelineEntryConnection(ctx, field)
 		},
 	}
 	defer func() {
@@ -2197,11 +2197,11 @@ func (ec *executionContext) _OverridePolicy_timeline(ctx context.Context, field 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.OverridePolicy().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]timeline.Change), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
+			return ec.Resolvers.OverridePolicy().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]projection.HistoryChange), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *timeline.Timeline) graphql.Marshaler {
-			return ec.marshalNTimeline2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐTimeline(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*timeline.Entry]) graphql.Marshaler {
+			return ec.marshalNTimelineEntryConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2214,7 +2214,7 @@ func (ec *executionContext) fieldContext_OverridePolicy_timeline(ctx context.Con
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Timeline(ctx, field)
+			return ec.childFields_TimelineEntryConnection(ctx, field)
 		},
 	}
 	defer func() {
@@ -2989,11 +2989,11 @@ func (ec *executionContext) _PropagationPolicy_timeline(ctx context.Context, fie
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.PropagationPolicy().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]timeline.Change), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
+			return ec.Resolvers.PropagationPolicy().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]projection.HistoryChange), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *timeline.Timeline) graphql.Marshaler {
-			return ec.marshalNTimeline2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐTimeline(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*timeline.Entry]) graphql.Marshaler {
+			return ec.marshalNTimelineEntryConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3006,7 +3006,7 @@ func (ec *executionContext) fieldContext_PropagationPolicy_timeline(ctx context.
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Timeline(ctx, field)
+			return ec.childFields_TimelineEntryConnection(ctx, field)
 		},
 	}
 	defer func() {

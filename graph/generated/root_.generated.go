@@ -24,7 +24,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
-	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
@@ -281,7 +280,7 @@ type ComplexityRoot struct {
 		NamespaceOrNil  func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
-		Timeline        func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Yaml            func(childComplexity int) int
 	}
@@ -318,7 +317,7 @@ type ComplexityRoot struct {
 		NamespaceOrNil  func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
-		Timeline        func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		Yaml            func(childComplexity int) int
@@ -537,7 +536,7 @@ type ComplexityRoot struct {
 		Schedule         func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
-		Timeline         func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -573,7 +572,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
-		Timeline         func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -606,7 +605,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
-		Timeline         func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -692,7 +691,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
-		Timeline         func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -980,7 +979,7 @@ type ComplexityRoot struct {
 		Resources                  func(childComplexity int, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		State                      func(childComplexity int) int
 		Summary                    func(childComplexity int) int
-		Timeline                   func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
+		Timeline                   func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		ViewerCan                  func(childComplexity int) int
 		Workload                   func(childComplexity int, kind workload.Kind, namespace string, name string, customKind *string) int
 		WorkloadRebalancer         func(childComplexity int, name string) int
@@ -1127,7 +1126,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
-		Timeline         func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -1226,7 +1225,7 @@ type ComplexityRoot struct {
 		Resources         func(childComplexity int, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		SyncMode          func(childComplexity int) int
 		Taints            func(childComplexity int) int
-		Timeline          func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
+		Timeline          func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage             func(childComplexity int) int
 		Yaml              func(childComplexity int) int
 		Zones             func(childComplexity int) int
@@ -1492,7 +1491,7 @@ type ComplexityRoot struct {
 		Namespace       func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
-		Timeline        func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Yaml            func(childComplexity int) int
 	}
@@ -1748,7 +1747,7 @@ type ComplexityRoot struct {
 		Namespace       func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
-		Timeline        func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		Yaml            func(childComplexity int) int
@@ -2085,7 +2084,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
-		Timeline         func(childComplexity int, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -2135,18 +2134,6 @@ type ComplexityRoot struct {
 		Name  func(childComplexity int) int
 	}
 
-	Timeline struct {
-		Edges         func(childComplexity int) int
-		Nodes         func(childComplexity int) int
-		ObservedSince func(childComplexity int) int
-		PageInfo      func(childComplexity int) int
-	}
-
-	TimelineEdge struct {
-		Cursor func(childComplexity int) int
-		Node   func(childComplexity int) int
-	}
-
 	TimelineEntry struct {
 		After       func(childComplexity int) int
 		At          func(childComplexity int) int
@@ -2156,6 +2143,19 @@ type ComplexityRoot struct {
 		Field       func(childComplexity int) int
 		Manager     func(childComplexity int) int
 		Message     func(childComplexity int) int
+	}
+
+	TimelineEntryConnection struct {
+		Edges      func(childComplexity int) int
+		Freshness  func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	TimelineEntryEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	TriggerCronJobPayload struct {
@@ -3147,7 +3147,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.ClusterOverridePolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
+		return e.ComplexityRoot.ClusterOverridePolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "ClusterOverridePolicy.viewerCan":
 		if e.ComplexityRoot.ClusterOverridePolicy.ViewerCan == nil {
 			break
@@ -3311,7 +3311,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.ClusterPropagationPolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
+		return e.ComplexityRoot.ClusterPropagationPolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "ClusterPropagationPolicy.viewerCan":
 		if e.ComplexityRoot.ClusterPropagationPolicy.ViewerCan == nil {
 			break
@@ -4196,7 +4196,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.CronJob.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
+		return e.ComplexityRoot.CronJob.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "CronJob.usage":
 		if e.ComplexityRoot.CronJob.Usage == nil {
 			break
@@ -4415,7 +4415,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.CustomWorkload.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
+		return e.ComplexityRoot.CustomWorkload.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "CustomWorkload.usage":
 		if e.ComplexityRoot.CustomWorkload.Usage == nil {
 			break
@@ -4616,7 +4616,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.DaemonSet.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
+		return e.ComplexityRoot.DaemonSet.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "DaemonSet.usage":
 		if e.ComplexityRoot.DaemonSet.Usage == nil {
 			break
@@ -4982,7 +4982,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Deployment.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
+		return e.ComplexityRoot.Deployment.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "Deployment.usage":
 		if e.ComplexityRoot.Deployment.Usage == nil {
 			break
@@ -6301,7 +6301,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Instance.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
+		return e.ComplexityRoot.Instance.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "Instance.viewerCan":
 		if e.ComplexityRoot.Instance.ViewerCan == nil {
 			break
@@ -6951,7 +6951,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Job.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
+		return e.ComplexityRoot.Job.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "Job.usage":
 		if e.ComplexityRoot.Job.Usage == nil {
 			break
@@ -7373,7 +7373,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.MemberCluster.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
+		return e.ComplexityRoot.MemberCluster.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "MemberCluster.usage":
 		if e.ComplexityRoot.MemberCluster.Usage == nil {
 			break
@@ -8722,7 +8722,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.OverridePolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
+		return e.ComplexityRoot.OverridePolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "OverridePolicy.viewerCan":
 		if e.ComplexityRoot.OverridePolicy.ViewerCan == nil {
 			break
@@ -9785,7 +9785,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.PropagationPolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
+		return e.ComplexityRoot.PropagationPolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "PropagationPolicy.viewerCan":
 		if e.ComplexityRoot.PropagationPolicy.ViewerCan == nil {
 			break
@@ -11196,7 +11196,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.StatefulSet.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]timeline.Change), args["from"].(*time.Time), args["to"].(*time.Time)), true
+		return e.ComplexityRoot.StatefulSet.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "StatefulSet.usage":
 		if e.ComplexityRoot.StatefulSet.Usage == nil {
 			break
@@ -11406,44 +11406,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TemplateContainer.Name(childComplexity), true
 
-	case "Timeline.edges":
-		if e.ComplexityRoot.Timeline.Edges == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Timeline.Edges(childComplexity), true
-	case "Timeline.nodes":
-		if e.ComplexityRoot.Timeline.Nodes == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Timeline.Nodes(childComplexity), true
-	case "Timeline.observedSince":
-		if e.ComplexityRoot.Timeline.ObservedSince == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Timeline.ObservedSince(childComplexity), true
-	case "Timeline.pageInfo":
-		if e.ComplexityRoot.Timeline.PageInfo == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Timeline.PageInfo(childComplexity), true
-
-	case "TimelineEdge.cursor":
-		if e.ComplexityRoot.TimelineEdge.Cursor == nil {
-			break
-		}
-
-		return e.ComplexityRoot.TimelineEdge.Cursor(childComplexity), true
-	case "TimelineEdge.node":
-		if e.ComplexityRoot.TimelineEdge.Node == nil {
-			break
-		}
-
-		return e.ComplexityRoot.TimelineEdge.Node(childComplexity), true
-
 	case "TimelineEntry.after":
 		if e.ComplexityRoot.TimelineEntry.After == nil {
 			break
@@ -11492,6 +11454,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TimelineEntry.Message(childComplexity), true
+
+	case "TimelineEntryConnection.edges":
+		if e.ComplexityRoot.TimelineEntryConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.Edges(childComplexity), true
+	case "TimelineEntryConnection.freshness":
+		if e.ComplexityRoot.TimelineEntryConnection.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.Freshness(childComplexity), true
+	case "TimelineEntryConnection.nodes":
+		if e.ComplexityRoot.TimelineEntryConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.Nodes(childComplexity), true
+	case "TimelineEntryConnection.pageInfo":
+		if e.ComplexityRoot.TimelineEntryConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.PageInfo(childComplexity), true
+	case "TimelineEntryConnection.totalCount":
+		if e.ComplexityRoot.TimelineEntryConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.TotalCount(childComplexity), true
+
+	case "TimelineEntryEdge.cursor":
+		if e.ComplexityRoot.TimelineEntryEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryEdge.Cursor(childComplexity), true
+	case "TimelineEntryEdge.node":
+		if e.ComplexityRoot.TimelineEntryEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryEdge.Node(childComplexity), true
 
 	case "TriggerCronJobPayload.consistencyToken":
 		if e.ComplexityRoot.TriggerCronJobPayload.ConsistencyToken == nil {
@@ -19526,7 +19532,7 @@ type ResourceChange {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
   """
   For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
   """
@@ -19551,7 +19557,7 @@ extend type Deployment {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
   """
   For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
   """
@@ -19576,7 +19582,7 @@ extend type StatefulSet {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
   """
   For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
   """
@@ -19601,7 +19607,7 @@ extend type DaemonSet {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
   """
   For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
   """
@@ -19626,7 +19632,7 @@ extend type Job {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
   """
   For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
   """
@@ -19651,7 +19657,7 @@ extend type CronJob {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
   """
   For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
   """
@@ -19676,7 +19682,7 @@ extend type CustomWorkload {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
   """
   For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
   """
@@ -19701,7 +19707,7 @@ extend type MemberCluster {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
 }
 
 extend type Instance {
@@ -19717,7 +19723,7 @@ extend type Instance {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
 }
 
 extend interface PropagationPolicyLike {
@@ -19733,7 +19739,7 @@ extend interface PropagationPolicyLike {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
 }
 
 extend interface OverridePolicyLike {
@@ -19749,7 +19755,7 @@ extend interface OverridePolicyLike {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
 }
 
 extend type PropagationPolicy {
@@ -19765,7 +19771,7 @@ extend type PropagationPolicy {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
 }
 
 extend type ClusterPropagationPolicy {
@@ -19781,7 +19787,7 @@ extend type ClusterPropagationPolicy {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
 }
 
 extend type OverridePolicy {
@@ -19797,7 +19803,7 @@ extend type OverridePolicy {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
 }
 
 extend type ClusterOverridePolicy {
@@ -19813,26 +19819,29 @@ extend type ClusterOverridePolicy {
     from: Time
     "Only what changed before this time."
     to: Time
-  ): Timeline!
+  ): TimelineEntryConnection!
 }
 
 """
 What changed of an object, the latest change first. Kairship keeps it in the index's database for some time, 30 days
-unless told otherwise, and records it when the index gets a change: what changed and changed back in between is not in it.
+unless told otherwise, and records it when the index gets a change: what changed and changed back in between is not in it,
+and what changed before Kairship began to record either.
 """
-type Timeline {
+type TimelineEntryConnection {
   "The entries of this page with their cursors."
-  edges: [TimelineEdge!]!
+  edges: [TimelineEntryEdge!]!
   "The entries of this page."
   nodes: [TimelineEntry!]!
   "Where this page stands."
   pageInfo: PageInfo!
-  "Since when there is a history; what changed before is not in it."
-  observedSince: Time!
+  "How many match, on all pages."
+  totalCount: Int
+  "How old the answer may be: a later change may be missing."
+  freshness: Freshness!
 }
 
-"An entry of a timeline."
-type TimelineEdge {
+"An entry in a timeline."
+type TimelineEntryEdge {
   "The entry."
   node: TimelineEntry!
   "Its place in the list."
@@ -24719,30 +24728,6 @@ func (ec *executionContext) childFields_TemplateContainer(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type TemplateContainer", field.Name)
 }
 
-func (ec *executionContext) childFields_Timeline(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "edges":
-		return ec.fieldContext_Timeline_edges(ctx, field)
-	case "nodes":
-		return ec.fieldContext_Timeline_nodes(ctx, field)
-	case "pageInfo":
-		return ec.fieldContext_Timeline_pageInfo(ctx, field)
-	case "observedSince":
-		return ec.fieldContext_Timeline_observedSince(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type Timeline", field.Name)
-}
-
-func (ec *executionContext) childFields_TimelineEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "node":
-		return ec.fieldContext_TimelineEdge_node(ctx, field)
-	case "cursor":
-		return ec.fieldContext_TimelineEdge_cursor(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type TimelineEdge", field.Name)
-}
-
 func (ec *executionContext) childFields_TimelineEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "at":
@@ -24763,6 +24748,32 @@ func (ec *executionContext) childFields_TimelineEntry(ctx context.Context, field
 		return ec.fieldContext_TimelineEntry_manager(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type TimelineEntry", field.Name)
+}
+
+func (ec *executionContext) childFields_TimelineEntryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_TimelineEntryConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_TimelineEntryConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_TimelineEntryConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_TimelineEntryConnection_totalCount(ctx, field)
+	case "freshness":
+		return ec.fieldContext_TimelineEntryConnection_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TimelineEntryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_TimelineEntryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_TimelineEntryEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_TimelineEntryEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TimelineEntryEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_TriggerCronJobPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -51,7 +51,7 @@ type CronJobResolver interface {
 	Usage(ctx context.Context, obj *workload.CronJob) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.CronJob) (*authz.ViewerCan, error)
-	Timeline(ctx context.Context, obj *workload.CronJob, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error)
+	Timeline(ctx context.Context, obj *workload.CronJob, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 	Availability(ctx context.Context, obj *workload.CronJob, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error)
 }
 type CustomWorkloadResolver interface {
@@ -75,7 +75,7 @@ type CustomWorkloadResolver interface {
 	Yaml(ctx context.Context, obj *workload.CustomWorkload) (string, error)
 
 	ViewerCan(ctx context.Context, obj *workload.CustomWorkload) (*authz.ViewerCan, error)
-	Timeline(ctx context.Context, obj *workload.CustomWorkload, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error)
+	Timeline(ctx context.Context, obj *workload.CustomWorkload, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 	Availability(ctx context.Context, obj *workload.CustomWorkload, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error)
 }
 type DaemonSetResolver interface {
@@ -96,7 +96,7 @@ type DaemonSetResolver interface {
 	Usage(ctx context.Context, obj *workload.DaemonSet) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.DaemonSet) (*authz.ViewerCan, error)
-	Timeline(ctx context.Context, obj *workload.DaemonSet, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error)
+	Timeline(ctx context.Context, obj *workload.DaemonSet, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 	Availability(ctx context.Context, obj *workload.DaemonSet, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error)
 }
 type DeploymentResolver interface {
@@ -117,7 +117,7 @@ type DeploymentResolver interface {
 	Usage(ctx context.Context, obj *workload.Deployment) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.Deployment) (*authz.ViewerCan, error)
-	Timeline(ctx context.Context, obj *workload.Deployment, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error)
+	Timeline(ctx context.Context, obj *workload.Deployment, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 	Availability(ctx context.Context, obj *workload.Deployment, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error)
 }
 type JobResolver interface {
@@ -138,7 +138,7 @@ type JobResolver interface {
 	Usage(ctx context.Context, obj *workload.Job) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.Job) (*authz.ViewerCan, error)
-	Timeline(ctx context.Context, obj *workload.Job, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error)
+	Timeline(ctx context.Context, obj *workload.Job, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 	Availability(ctx context.Context, obj *workload.Job, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error)
 }
 type StatefulSetResolver interface {
@@ -159,7 +159,7 @@ type StatefulSetResolver interface {
 	Usage(ctx context.Context, obj *workload.StatefulSet) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.StatefulSet) (*authz.ViewerCan, error)
-	Timeline(ctx context.Context, obj *workload.StatefulSet, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error)
+	Timeline(ctx context.Context, obj *workload.StatefulSet, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 	Availability(ctx context.Context, obj *workload.StatefulSet, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error)
 }
 type WorkloadConnectionResolver interface {
@@ -280,8 +280,8 @@ func (ec *executionContext) field_CronJob_timeline_args(ctx context.Context, raw
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "changes",
-		func(ctx context.Context, v any) ([]timeline.Change, error) {
-			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐChangeᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]projection.HistoryChange, error) {
+			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐHistoryChangeᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -416,8 +416,8 @@ func (ec *executionContext) field_CustomWorkload_timeline_args(ctx context.Conte
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "changes",
-		func(ctx context.Context, v any) ([]timeline.Change, error) {
-			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐChangeᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]projection.HistoryChange, error) {
+			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐHistoryChangeᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -552,8 +552,8 @@ func (ec *executionContext) field_DaemonSet_timeline_args(ctx context.Context, r
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "changes",
-		func(ctx context.Context, v any) ([]timeline.Change, error) {
-			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐChangeᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]projection.HistoryChange, error) {
+			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐHistoryChangeᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -688,8 +688,8 @@ func (ec *executionContext) field_Deployment_timeline_args(ctx context.Context, 
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "changes",
-		func(ctx context.Context, v any) ([]timeline.Change, error) {
-			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐChangeᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]projection.HistoryChange, error) {
+			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐHistoryChangeᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -824,8 +824,8 @@ func (ec *executionContext) field_Job_timeline_args(ctx context.Context, rawArgs
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "changes",
-		func(ctx context.Context, v any) ([]timeline.Change, error) {
-			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐChangeᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]projection.HistoryChange, error) {
+			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐHistoryChangeᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -960,8 +960,8 @@ func (ec *executionContext) field_StatefulSet_timeline_args(ctx context.Context,
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "changes",
-		func(ctx context.Context, v any) ([]timeline.Change, error) {
-			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐChangeᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]projection.HistoryChange, error) {
+			return ec.unmarshalOTimelineChange2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐHistoryChangeᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1848,11 +1848,11 @@ func (ec *executionContext) _CronJob_timeline(ctx context.Context, field graphql
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.CronJob().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]timeline.Change), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
+			return ec.Resolvers.CronJob().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]projection.HistoryChange), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *timeline.Timeline) graphql.Marshaler {
-			return ec.marshalNTimeline2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐTimeline(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*timeline.Entry]) graphql.Marshaler {
+			return ec.marshalNTimelineEntryConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1865,7 +1865,7 @@ func (ec *executionContext) fieldContext_CronJob_timeline(ctx context.Context, f
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Timeline(ctx, field)
+			return ec.childFields_TimelineEntryConnection(ctx, field)
 		},
 	}
 	defer func() {
@@ -2808,11 +2808,11 @@ func (ec *executionContext) _CustomWorkload_timeline(ctx context.Context, field 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.CustomWorkload().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]timeline.Change), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
+			return ec.Resolvers.CustomWorkload().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]projection.HistoryChange), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *timeline.Timeline) graphql.Marshaler {
-			return ec.marshalNTimeline2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐTimeline(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*timeline.Entry]) graphql.Marshaler {
+			return ec.marshalNTimelineEntryConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2825,7 +2825,7 @@ func (ec *executionContext) fieldContext_CustomWorkload_timeline(ctx context.Con
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Timeline(ctx, field)
+			return ec.childFields_TimelineEntryConnection(ctx, field)
 		},
 	}
 	defer func() {
@@ -3699,11 +3699,11 @@ func (ec *executionContext) _DaemonSet_timeline(ctx context.Context, field graph
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.DaemonSet().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]timeline.Change), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
+			return ec.Resolvers.DaemonSet().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]projection.HistoryChange), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *timeline.Timeline) graphql.Marshaler {
-			return ec.marshalNTimeline2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐTimeline(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*timeline.Entry]) graphql.Marshaler {
+			return ec.marshalNTimelineEntryConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3716,7 +3716,7 @@ func (ec *executionContext) fieldContext_DaemonSet_timeline(ctx context.Context,
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Timeline(ctx, field)
+			return ec.childFields_TimelineEntryConnection(ctx, field)
 		},
 	}
 	defer func() {
@@ -4590,11 +4590,11 @@ func (ec *executionContext) _Deployment_timeline(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Deployment().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]timeline.Change), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
+			return ec.Resolvers.Deployment().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]projection.HistoryChange), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *timeline.Timeline) graphql.Marshaler {
-			return ec.marshalNTimeline2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐTimeline(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*timeline.Entry]) graphql.Marshaler {
+			return ec.marshalNTimelineEntryConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4607,7 +4607,7 @@ func (ec *executionContext) fieldContext_Deployment_timeline(ctx context.Context
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Timeline(ctx, field)
+			return ec.childFields_TimelineEntryConnection(ctx, field)
 		},
 	}
 	defer func() {
@@ -5550,11 +5550,11 @@ func (ec *executionContext) _Job_timeline(ctx context.Context, field graphql.Col
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Job().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]timeline.Change), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
+			return ec.Resolvers.Job().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]projection.HistoryChange), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *timeline.Timeline) graphql.Marshaler {
-			return ec.marshalNTimeline2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐTimeline(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*timeline.Entry]) graphql.Marshaler {
+			return ec.marshalNTimelineEntryConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5567,7 +5567,7 @@ func (ec *executionContext) fieldContext_Job_timeline(ctx context.Context, field
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Timeline(ctx, field)
+			return ec.childFields_TimelineEntryConnection(ctx, field)
 		},
 	}
 	defer func() {
@@ -6533,11 +6533,11 @@ func (ec *executionContext) _StatefulSet_timeline(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.StatefulSet().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]timeline.Change), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
+			return ec.Resolvers.StatefulSet().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]projection.HistoryChange), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *timeline.Timeline) graphql.Marshaler {
-			return ec.marshalNTimeline2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐTimeline(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*timeline.Entry]) graphql.Marshaler {
+			return ec.marshalNTimelineEntryConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6550,7 +6550,7 @@ func (ec *executionContext) fieldContext_StatefulSet_timeline(ctx context.Contex
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Timeline(ctx, field)
+			return ec.childFields_TimelineEntryConnection(ctx, field)
 		},
 	}
 	defer func() {

@@ -7,13 +7,14 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
-func timelineArgs(first *int, after *string, changes []timeline.Change, from, to *time.Time) *timeline.Args {
-	return &timeline.Args{Args: pageArgs(first, after), Changes: changes, From: from, To: to}
+func timelineArgs(ctx context.Context, first *int, after *string, changes []projection.HistoryChange, from, to *time.Time) *timeline.Args {
+	return &timeline.Args{Args: pageArgs(first, after), Changes: changes, From: from, To: to, WithCount: selected(ctx).has("totalCount")}
 }
 
-func (r *Resolver) policyTimeline(ctx context.Context, p *policy.Policy, args *timeline.Args) (*timeline.Timeline, error) {
+func (r *Resolver) policyTimeline(ctx context.Context, p *policy.Policy, args *timeline.Args) (*timeline.Connection, error) {
 	return r.Fleet.Timelines.OfPolicy(ctx, p.Instance, p.ObjectKind(), p.Namespace(), p.Name(), args)
 }
 

@@ -14,74 +14,87 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
-func (r *clusterOverridePolicyResolver) Timeline(ctx context.Context, obj *policy.ClusterOverridePolicy, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error) {
-	return r.policyTimeline(ctx, obj.Common(), timelineArgs(first, after, changes, from, to))
+func (r *clusterOverridePolicyResolver) Timeline(ctx context.Context, obj *policy.ClusterOverridePolicy, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
+	c, err := r.policyTimeline(ctx, obj.Common(), timelineArgs(ctx, first, after, changes, from, to))
+	return orEmpty(ctx, c, err)
 }
 
-func (r *clusterPropagationPolicyResolver) Timeline(ctx context.Context, obj *policy.ClusterPropagationPolicy, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error) {
-	return r.policyTimeline(ctx, obj.Common(), timelineArgs(first, after, changes, from, to))
+func (r *clusterPropagationPolicyResolver) Timeline(ctx context.Context, obj *policy.ClusterPropagationPolicy, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
+	c, err := r.policyTimeline(ctx, obj.Common(), timelineArgs(ctx, first, after, changes, from, to))
+	return orEmpty(ctx, c, err)
 }
 
-func (r *cronJobResolver) Timeline(ctx context.Context, obj *workload.CronJob, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error) {
-	return r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(first, after, changes, from, to))
+func (r *cronJobResolver) Timeline(ctx context.Context, obj *workload.CronJob, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
+	c, err := r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *cronJobResolver) Availability(ctx context.Context, obj *workload.CronJob, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error) {
 	return r.workloadAvailability(ctx, obj.Workload, from, to)
 }
 
-func (r *customWorkloadResolver) Timeline(ctx context.Context, obj *workload.CustomWorkload, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error) {
-	return r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(first, after, changes, from, to))
+func (r *customWorkloadResolver) Timeline(ctx context.Context, obj *workload.CustomWorkload, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
+	c, err := r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *customWorkloadResolver) Availability(ctx context.Context, obj *workload.CustomWorkload, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error) {
 	return r.workloadAvailability(ctx, obj.Workload, from, to)
 }
 
-func (r *daemonSetResolver) Timeline(ctx context.Context, obj *workload.DaemonSet, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error) {
-	return r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(first, after, changes, from, to))
+func (r *daemonSetResolver) Timeline(ctx context.Context, obj *workload.DaemonSet, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
+	c, err := r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *daemonSetResolver) Availability(ctx context.Context, obj *workload.DaemonSet, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error) {
 	return r.workloadAvailability(ctx, obj.Workload, from, to)
 }
 
-func (r *deploymentResolver) Timeline(ctx context.Context, obj *workload.Deployment, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error) {
-	return r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(first, after, changes, from, to))
+func (r *deploymentResolver) Timeline(ctx context.Context, obj *workload.Deployment, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
+	c, err := r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *deploymentResolver) Availability(ctx context.Context, obj *workload.Deployment, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error) {
 	return r.workloadAvailability(ctx, obj.Workload, from, to)
 }
 
-func (r *instanceResolver) Timeline(ctx context.Context, obj *instance.Instance, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error) {
-	return r.Fleet.Timelines.OfInstance(ctx, obj.Name, timelineArgs(first, after, changes, from, to))
+func (r *instanceResolver) Timeline(ctx context.Context, obj *instance.Instance, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
+	c, err := r.Fleet.Timelines.OfInstance(ctx, obj.Name, timelineArgs(ctx, first, after, changes, from, to))
+	return orEmpty(ctx, c, err)
 }
 
-func (r *jobResolver) Timeline(ctx context.Context, obj *workload.Job, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error) {
-	return r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(first, after, changes, from, to))
+func (r *jobResolver) Timeline(ctx context.Context, obj *workload.Job, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
+	c, err := r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *jobResolver) Availability(ctx context.Context, obj *workload.Job, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error) {
 	return r.workloadAvailability(ctx, obj.Workload, from, to)
 }
 
-func (r *memberClusterResolver) Timeline(ctx context.Context, obj *membercluster.MemberCluster, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error) {
-	return r.Fleet.Timelines.OfMember(ctx, obj.Instance, obj.Name(), timelineArgs(first, after, changes, from, to))
+func (r *memberClusterResolver) Timeline(ctx context.Context, obj *membercluster.MemberCluster, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
+	c, err := r.Fleet.Timelines.OfMember(ctx, obj.Instance, obj.Name(), timelineArgs(ctx, first, after, changes, from, to))
+	return orEmpty(ctx, c, err)
 }
 
-func (r *overridePolicyResolver) Timeline(ctx context.Context, obj *policy.OverridePolicy, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error) {
-	return r.policyTimeline(ctx, obj.Common(), timelineArgs(first, after, changes, from, to))
+func (r *overridePolicyResolver) Timeline(ctx context.Context, obj *policy.OverridePolicy, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
+	c, err := r.policyTimeline(ctx, obj.Common(), timelineArgs(ctx, first, after, changes, from, to))
+	return orEmpty(ctx, c, err)
 }
 
-func (r *propagationPolicyResolver) Timeline(ctx context.Context, obj *policy.PropagationPolicy, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error) {
-	return r.policyTimeline(ctx, obj.Common(), timelineArgs(first, after, changes, from, to))
+func (r *propagationPolicyResolver) Timeline(ctx context.Context, obj *policy.PropagationPolicy, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
+	c, err := r.policyTimeline(ctx, obj.Common(), timelineArgs(ctx, first, after, changes, from, to))
+	return orEmpty(ctx, c, err)
 }
 
-func (r *statefulSetResolver) Timeline(ctx context.Context, obj *workload.StatefulSet, first *int, after *string, changes []timeline.Change, from *time.Time, to *time.Time) (*timeline.Timeline, error) {
-	return r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(first, after, changes, from, to))
+func (r *statefulSetResolver) Timeline(ctx context.Context, obj *workload.StatefulSet, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
+	c, err := r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *statefulSetResolver) Availability(ctx context.Context, obj *workload.StatefulSet, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error) {

@@ -6,34 +6,37 @@ import (
 	"strings"
 )
 
-// The changes that the history has.
+// HistoryChange is what changed.
+type HistoryChange string
+
+// The changes.
 const (
 	// Created means that an object was created while Kairship observed its instance.
-	Created = "CREATED"
+	Created HistoryChange = "CREATED"
 	// Disappeared means that the index has an object no more: it was deleted, or is not collected now.
-	Disappeared = "DISAPPEARED"
+	Disappeared HistoryChange = "DISAPPEARED"
 	// HealthChanged, of a workload, is about all of it or about one member cluster.
-	HealthChanged = "HEALTH"
+	HealthChanged HistoryChange = "HEALTH"
 	// ReplicasChanged is about the wanted replicas of a workload or of one member cluster.
-	ReplicasChanged = "REPLICAS"
+	ReplicasChanged HistoryChange = "REPLICAS"
 	// ImagesChanged is about the images of a workload.
-	ImagesChanged = "IMAGES"
+	ImagesChanged HistoryChange = "IMAGES"
 	// PlacementChanged is about one member cluster of a workload: SCHEDULED, EVICTING, LEAVING or nothing.
-	PlacementChanged = "PLACEMENT"
+	PlacementChanged HistoryChange = "PLACEMENT"
 	// PolicyChanged is about the policy that claims a workload.
-	PolicyChanged = "POLICY"
+	PolicyChanged HistoryChange = "POLICY"
 	// SuspensionChanged is about a workload whose propagation or own work is suspended.
-	SuspensionChanged = "SUSPENSION"
+	SuspensionChanged HistoryChange = "SUSPENSION"
 	// ReadinessChanged is about the condition Ready of a member cluster or of an instance.
-	ReadinessChanged = "READINESS"
+	ReadinessChanged HistoryChange = "READINESS"
 	// VersionChanged is about Kubernetes in a member cluster, or Karmada in an instance.
-	VersionChanged = "VERSION"
+	VersionChanged HistoryChange = "VERSION"
 	// TaintsChanged is about a member cluster.
-	TaintsChanged = "TAINTS"
+	TaintsChanged HistoryChange = "TAINTS"
 	// StateChanged is about the word for an instance.
-	StateChanged = "STATE"
+	StateChanged HistoryChange = "STATE"
 	// SpecChanged is about a part of the spec of a policy, which the field names.
-	SpecChanged = "SPEC"
+	SpecChanged HistoryChange = "SPEC"
 )
 
 // ObjectKey names what has a history: a workload by its WorkloadKey, or an object of the instance with
@@ -44,7 +47,7 @@ type ObjectKey = WorkloadKey
 type Entry struct {
 	ObjectKey
 
-	Change string `json:"change"`
+	Change HistoryChange `json:"change"`
 	// Cluster is the member cluster that it is about; empty for none.
 	Cluster string `json:"cluster"`
 	// Field is the part of the object; of Created its UID.
@@ -106,7 +109,7 @@ func observe(w *Workload) *observed {
 // differences are the entries of a workload. manager changed its template last.
 func differences(was, now *observed, manager string) []Entry {
 	var entries []Entry
-	add := func(change, cluster, before, after, message, cause string) {
+	add := func(change HistoryChange, cluster, before, after, message, cause string) {
 		if before != after {
 			entries = append(entries, Entry{ObjectKey: now.WorkloadKey, Change: change, Cluster: cluster, Before: before, After: after, Message: message, Cause: cause})
 		}

@@ -49,13 +49,15 @@ type HistoryQuery struct {
 // HistoryRange says which entries are read of each object, the latest first.
 type HistoryRange struct {
 	// Changes narrow, unless there are none.
-	Changes []string
+	Changes []HistoryChange
 	// From and To are in seconds since 1970; the entries are at From or later, and before To. 0 does not narrow.
 	From, To float64
 	// Before is the number of the entry before which the page begins; 0 for the first page.
 	Before int64
 	// Limit is the size of the page.
 	Limit int
+	// WithCount asks for the number of entries on all pages.
+	WithCount bool
 }
 
 // HistoryEntry is an entry with its number and its time.
@@ -70,12 +72,24 @@ type HistoryEntry struct {
 // HistoryPage is a page of the history of one object.
 type HistoryPage struct {
 	Entries []HistoryEntry
+	// HasNext reports that older ones follow.
 	HasNext bool
+	// Count is the number of entries on all pages; nil if it was not asked for.
+	Count *int64
 }
 
-// History reads the histories of objects with one statement, and since when there are any, in seconds since
-// 1970. The pages are in the order of the objects.
-func (db *DB) History(ctx context.Context, objects []HistoryQuery, r *HistoryRange) (pages []HistoryPage, since float64, at Moment, err error) {
+// Histories are pages of the histories of some objects.
+type Histories struct {
+	Moment
+
+	// Pages are in the order of the objects.
+	Pages []HistoryPage
+	// Since is when the database began to have a history.
+	Since time.Time
+}
+
+// History reads the histories of objects, with one statement.
+func (db *DB) History(ctx context.Context, objects []HistoryQuery, r *HistoryRange) (*Histories, error) {
 	type numbered struct {
 		HistoryQuery
 
@@ -86,41 +100,82 @@ func (db *DB) History(ctx context.Context, objects []HistoryQuery, r *HistoryRan
 		asked[i] = numbered{objects[i], i}
 	}
 	s := &statement{db: db}
-	s.json(asked) // The first parameter.
-	where := ""
-	if len(r.Changes) > 0 {
-		where += " AND " + s.in("h.change", r.Changes)
-	}
-	for _, bound := range []struct {
-		condition string
-		value     float64
-	}{{"h.at >= ", r.From}, {"h.at < ", r.To}, {"h.id < ", float64(r.Before)}} {
-		if bound.value != 0 {
-			where += " AND " + bound.condition + s.value(bound.value)
-		}
-	}
+	s.json(asked) // The first parameter, which rows reads.
 	key := slices.Concat(workloadKey, []column{{"instance_uid", text}})
 	entry := slices.Concat(historyColumns, []column{{"id", bigint}, {"at", double}})
-	ranked := "SELECT r.n, " + names("h.", entry) + ", row_number() OVER (PARTITION BY r.n ORDER BY h.id DESC) AS place FROM " +
-		db.rows(key, []column{{"n", integer}}) + " JOIN kairship.history h ON " + same("h", key) + where
-	text := "SELECT " + db.moment(earliest) + ", m.history_since, h.n, " + db.object(of{"h", entry}) + " FROM kairship.meta m LEFT JOIN (SELECT * FROM (" + ranked + ") k WHERE k.place <= " + s.value(r.Limit+1) +
-		") h ON true" + oneMeta + " ORDER BY h.n, h.id DESC"
-	pages = make([]HistoryPage, len(objects))
-	err = s.read(ctx, &at, text, func(rows *sql.Rows, moment []any) error {
-		var n sql.NullInt64
+	from := db.rows(key, []column{{"n", integer}}) + " JOIN kairship.history h ON " + same("h", key) + s.historyWhere(r)
+	count := "0"
+	if r.WithCount {
+		count = "count(*) OVER (PARTITION BY r.n)"
+	}
+	// The count is of all pages, the place that behind the end of the page before.
+	later := "0"
+	if r.Before != 0 {
+		later = "CASE WHEN h.id < " + s.value(r.Before) + " THEN 0 ELSE 1 END"
+	}
+	counted := "SELECT r.n, " + names("h.", entry) + ", " + count + " AS total, " + later + " AS later FROM " + from
+	placed := "SELECT c.*, row_number() OVER (PARTITION BY c.n, c.later ORDER BY c.id DESC) AS place FROM (" + counted + ") c"
+	// Of an object with entries on other pages only, one is read for the count.
+	text := "SELECT " + db.moment(earliest) + ", m.history_since, h.n, h.later, h.total, " + db.object(of{"h", entry}) + " FROM kairship.meta m LEFT JOIN (SELECT * FROM (" + placed + ") p WHERE p.later = 0 AND p.place <= " + s.value(r.Limit+1) +
+		" OR p.later = 1 AND p.place = 1) h ON true" + oneMeta + " ORDER BY h.n, h.id DESC"
+	found := &Histories{Pages: make([]HistoryPage, len(objects))}
+	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
+		var since float64
+		var n, later, total sql.NullInt64
 		var raw []byte
-		if err := rows.Scan(append(moment, &since, &n, &raw)...); err != nil || !n.Valid {
+		if err := rows.Scan(append(moment, &since, &n, &later, &total, &raw)...); err != nil {
 			return err
 		}
-		p := &pages[n.Int64]
-		if len(p.Entries) == r.Limit {
-			p.HasNext = true
+		found.Since = time.UnixMicro(int64(since * 1e6)).UTC()
+		if !n.Valid {
 			return nil
 		}
-		var e HistoryEntry
-		err := json.Unmarshal(raw, &e)
-		p.Entries = append(p.Entries, e)
-		return err
+		return found.Pages[n.Int64].add(raw, later.Int64 == 0, total.Int64, r)
 	})
-	return pages, since, at, err
+	if err != nil {
+		return nil, err
+	}
+	for i := range found.Pages {
+		if r.WithCount && found.Pages[i].Count == nil {
+			found.Pages[i].Count = new(int64) // No row has counted it.
+		}
+	}
+	return found, nil
+}
+
+// add adds an entry that was read. One that is not on the page counts alone.
+func (p *HistoryPage) add(raw []byte, on bool, total int64, r *HistoryRange) error {
+	if r.WithCount {
+		p.Count = &total
+	}
+	if !on {
+		return nil
+	}
+	if len(p.Entries) == r.Limit {
+		p.HasNext = true
+		return nil
+	}
+	var e HistoryEntry
+	err := json.Unmarshal(raw, &e)
+	p.Entries = append(p.Entries, e)
+	return err
+}
+
+// historyWhere are the conditions of a range, but for the place where the page begins. Each begins with AND.
+func (s *statement) historyWhere(r *HistoryRange) string {
+	where := ""
+	if len(r.Changes) > 0 {
+		names := make([]string, len(r.Changes))
+		for i, c := range r.Changes {
+			names[i] = string(c)
+		}
+		where += " AND " + s.in("h.change", names)
+	}
+	if r.From != 0 {
+		where += " AND h.at >= " + s.value(r.From)
+	}
+	if r.To != 0 {
+		where += " AND h.at < " + s.value(r.To)
+	}
+	return where
 }

@@ -41,7 +41,7 @@ func (db *DB) addHistory(ctx context.Context, s session, entries []Entry) error 
 	}
 	const instance = "SELECT o.uid FROM kairship.object_state o WHERE o.instance = r.instance AND o.kind = '" + KindInstance + "' AND o.namespace = '' AND o.name = r.instance"
 	return db.exec(ctx, s, "INSERT INTO kairship.history ("+names("", historyColumns)+", instance_uid) SELECT "+names("r.", historyColumns)+", coalesce(("+instance+"), '') FROM "+db.rows(historyColumns)+
-		" WHERE r.change <> '"+Created+"' OR NOT EXISTS (SELECT 1 FROM kairship.history h WHERE "+same("h", workloadKey)+" AND h.change = r.change AND h.field = r.field)", string(rows))
+		" WHERE r.change <> '"+string(Created)+"' OR NOT EXISTS (SELECT 1 FROM kairship.history h WHERE "+same("h", workloadKey)+" AND h.change = r.change AND h.field = r.field)", string(rows))
 }
 
 // workloadEntries are how the workloads of a Round differ from their rows. Those that were there before the
@@ -123,7 +123,7 @@ func (s *Snapshot) objectEntries(objects []ObjectState, gone []ObjectKey, since 
 		for _, name := range slices.Sorted(keysOf(was.State, now.State)) {
 			if b, a := was.State[name], now.State[name]; b != a {
 				change, field, _ := strings.Cut(name, "/")
-				entries = append(entries, Entry{ObjectKey: now.ObjectKey, Change: change, Field: field, Before: b, After: a})
+				entries = append(entries, Entry{ObjectKey: now.ObjectKey, Change: HistoryChange(change), Field: field, Before: b, After: a})
 			}
 		}
 	}

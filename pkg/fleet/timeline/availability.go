@@ -63,11 +63,11 @@ func (s *Service) Availability(ctx context.Context, w *workload.Workload, health
 	if !from.Before(*to) {
 		return nil, apierror.Invalid("from", "The range is empty: `from` must be in the past and before `to`")
 	}
-	found, since, err := s.read(ctx, keyOf(w), &projection.HistoryRange{
-		Changes: []string{string(Health), string(Created), string(Disappeared)}, From: seconds(&from), Limit: mostTransitions,
+	found, err := s.read(ctx, keyOf(w), &projection.HistoryRange{
+		Changes: []projection.HistoryChange{projection.HealthChanged, projection.Created, projection.Disappeared}, From: seconds(&from), Limit: mostTransitions,
 	})
 	if err != nil {
-		return nil, err
+		return nil, apierror.In(err, w.Instance)
 	}
 	status, err := health(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Service) Availability(ctx context.Context, w *workload.Workload, health
 	for i := range status.Placements {
 		current[status.Placements[i].Cluster] = string(status.Placements[i].Health)
 	}
-	begin := later(from, later(since, w.CreatedAt()))
+	begin := later(from, later(found.since, w.CreatedAt()))
 	if n := len(found.Entries); found.HasNext {
 		begin = later(begin, moment(found.Entries[n-1].At)) // What was before is not read.
 	}
@@ -121,20 +121,19 @@ func available(entries []projection.HistoryEntry, current map[string]string, fro
 	for i := range entries {
 		e := &entries[i]
 		at := moment(e.At)
-		switch Change(e.Change) {
-		case Health:
+		switch e.Change {
+		case projection.HealthChanged:
 			count(e.Cluster, states[e.Cluster], at)
 			states[e.Cluster] = e.Before
-		case Disappeared:
-			for cluster, state := range states {
-				count(cluster, state, at)
-			}
-			states = map[string]string{"": e.Before}
 		default:
+			// Before its creation it was not there. Before it disappeared it was, with a health as a whole.
 			for cluster, state := range states {
 				count(cluster, state, at)
+				states[cluster] = ""
 			}
-			states = map[string]string{}
+			if e.Change == projection.Disappeared {
+				states[""] = e.Before
+			}
 		}
 	}
 	for cluster, state := range states {

@@ -10,35 +10,15 @@ import (
 	"github.com/kairship-io/kairship/pkg/projection"
 )
 
-// Change is what changed.
-type Change string
-
-// The changes.
-const (
-	Created     Change = projection.Created
-	Disappeared Change = projection.Disappeared
-	Health      Change = projection.HealthChanged
-	Replicas    Change = projection.ReplicasChanged
-	Images      Change = projection.ImagesChanged
-	Placement   Change = projection.PlacementChanged
-	Policy      Change = projection.PolicyChanged
-	Suspension  Change = projection.SuspensionChanged
-	Readiness   Change = projection.ReadinessChanged
-	Version     Change = projection.VersionChanged
-	Taints      Change = projection.TaintsChanged
-	State       Change = projection.StateChanged
-	Spec        Change = projection.SpecChanged
-)
-
 // Entry is one thing that changed.
 type Entry struct {
 	At     time.Time
-	Change Change
+	Change projection.HistoryChange
 	entry  *projection.HistoryEntry
 }
 
 func newEntry(e *projection.HistoryEntry) *Entry {
-	return &Entry{At: moment(e.At), Change: Change(e.Change), entry: e}
+	return &Entry{At: moment(e.At), Change: e.Change, entry: e}
 }
 
 // ClusterName is the member cluster that it is about; nil for none.
@@ -46,7 +26,7 @@ func (e *Entry) ClusterName() *string { return object.Optional(e.entry.Cluster) 
 
 // Field is the part of the object that changed; nil where the change itself names it.
 func (e *Entry) Field() *string {
-	if e.Change != Spec {
+	if e.Change != projection.SpecChanged {
 		return nil // Of a creation it is the object's UID.
 	}
 	return object.Optional(e.entry.Field)
@@ -64,14 +44,8 @@ func (e *Entry) Message() *string { return object.Optional(e.entry.Message) }
 // Manager is the field manager that changed the template last; nil where that is not known.
 func (e *Entry) Manager() *string { return object.Optional(e.entry.Cause) }
 
-// Timeline is a page of the history of one object, the latest first.
-type Timeline struct {
-	Edges    []*Edge
-	Nodes    []*Entry
-	PageInfo page.Info
-	// ObservedSince is when the history begins: an earlier change is not in it.
-	ObservedSince time.Time
-}
+// Connection is a page of the history of one object, the latest first.
+type Connection = page.Connection[*Entry]
 
 // Edge is an entry with its place in the list.
 type Edge = page.Edge[*Entry]
@@ -80,7 +54,9 @@ type Edge = page.Edge[*Entry]
 type Args struct {
 	page.Args
 
-	Changes []Change
+	Changes []projection.HistoryChange
+	// WithCount asks for the number of entries on all pages.
+	WithCount bool
 	// From and To bound the time of the entries: at From or later, before To. Nil does not.
 	From, To *time.Time
 }

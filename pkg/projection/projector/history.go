@@ -94,14 +94,14 @@ func stateOf(key projection.ObjectKey, object any) (projection.ObjectState, erro
 	switch o := object.(type) {
 	case *clusterv1alpha1.Cluster:
 		state.UID, state.CreatedAt = string(o.UID), o.CreationTimestamp.Unix()
-		state.State[projection.ReadinessChanged] = ready(o.Status.Conditions, clusterv1alpha1.ClusterConditionReady)
-		state.State[projection.VersionChanged] = o.Status.KubernetesVersion
+		state.State[string(projection.ReadinessChanged)] = ready(o.Status.Conditions, clusterv1alpha1.ClusterConditionReady)
+		state.State[string(projection.VersionChanged)] = o.Status.KubernetesVersion
 		taints := make([]string, len(o.Spec.Taints))
 		for i := range o.Spec.Taints {
 			taints[i] = o.Spec.Taints[i].ToString()
 		}
 		slices.Sort(taints)
-		state.State[projection.TaintsChanged] = strings.Join(taints, " ")
+		state.State[string(projection.TaintsChanged)] = strings.Join(taints, " ")
 		return state, nil
 	case *policyv1alpha1.PropagationPolicy:
 		state.UID, state.CreatedAt, spec = string(o.UID), o.CreationTimestamp.Unix(), &o.Spec
@@ -120,7 +120,7 @@ func stateOf(key projection.ObjectKey, object any) (projection.ObjectState, erro
 		if len(text) > longest {
 			text = strings.ToValidUTF8(text[:longest], "") + "…"
 		}
-		state.State[projection.SpecChanged+"/"+name] = text
+		state.State[string(projection.SpecChanged)+"/"+name] = text
 	}
 	return state, err
 }
@@ -152,7 +152,7 @@ func (p *Projector) observeInstances(ctx context.Context) error {
 		o := &instances[i]
 		states[i] = projection.ObjectState{
 			ObjectKey: projection.ObjectKey{Instance: o.Name, Kind: projection.KindInstance, Name: o.Name}, UID: string(o.UID), CreatedAt: o.CreationTimestamp.Unix(),
-			State: map[string]string{projection.StateChanged: string(o.Status.State), projection.ReadinessChanged: ready(o.Status.Conditions, v1alpha1.ConditionReady), projection.VersionChanged: o.Status.KarmadaVersion},
+			State: map[string]string{string(projection.StateChanged): string(o.Status.State), string(projection.ReadinessChanged): ready(o.Status.Conditions, v1alpha1.ConditionReady), string(projection.VersionChanged): o.Status.KarmadaVersion},
 		}
 		if o.Retention > 0 {
 			kept[string(o.UID)] = o.Retention

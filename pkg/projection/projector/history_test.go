@@ -42,12 +42,15 @@ func (w *world) do(t *testing.T, do func(context.Context) error) {
 // told is the history of an object, the oldest entry first, each in a line.
 func (w *world) told(t *testing.T, key projection.ObjectKey, uid string) []string {
 	t.Helper()
-	pages, since, _, err := w.DB.History(t.Context(), []projection.HistoryQuery{{ObjectKey: key, InstanceUID: uid}}, &projection.HistoryRange{Limit: 100})
-	if err != nil || since == 0 {
-		t.Fatalf("since %v, %v", since, err)
+	found, err := w.DB.History(t.Context(), []projection.HistoryQuery{{ObjectKey: key, InstanceUID: uid}}, &projection.HistoryRange{Limit: 100, WithCount: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if since := time.Since(found.Since); since < 0 || since > time.Minute || *found.Pages[0].Count != int64(len(found.Pages[0].Entries)) {
+		t.Fatalf("it begins %s ago, and has %d entries", since, *found.Pages[0].Count)
 	}
 	var lines []string
-	for _, e := range pages[0].Entries {
+	for _, e := range found.Pages[0].Entries {
 		field := ""
 		if e.Change != projection.Created {
 			field = e.Field
