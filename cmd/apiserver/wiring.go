@@ -51,8 +51,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/projected"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
-	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
 	"github.com/kairship-io/kairship/pkg/fleet/timeline"
+	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
 	"github.com/kairship-io/kairship/pkg/fleet/usage"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -138,7 +138,11 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	if err != nil {
 		return nil, err
 	}
-	fleet.Write = newWrites(own, fleet, inventory, kube, clients, tokens, logger)
+	recorder, err := recordWrites(o.indexDatabaseFile, fleet.Instances)
+	if err != nil {
+		return nil, err
+	}
+	fleet.Write = newWrites(own, fleet, inventory, kube, clients, tokens, recorder, logger)
 	fleet.Write.Instances = newInstanceWrites(own, fleet, inventory, kube, o.instances.addresses.Limits())
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},

@@ -2143,6 +2143,7 @@ type ComplexityRoot struct {
 		Field       func(childComplexity int) int
 		Manager     func(childComplexity int) int
 		Message     func(childComplexity int) int
+		User        func(childComplexity int) int
 	}
 
 	TimelineEntryConnection struct {
@@ -11454,6 +11455,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TimelineEntry.Message(childComplexity), true
+	case "TimelineEntry.user":
+		if e.ComplexityRoot.TimelineEntry.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.User(childComplexity), true
 
 	case "TimelineEntryConnection.edges":
 		if e.ComplexityRoot.TimelineEntryConnection.Edges == nil {
@@ -19520,7 +19527,7 @@ type ResourceChange {
 }
 `, BuiltIn: false},
 	{Name: "../schema/timeline.graphqls", Input: `extend interface Workload {
-  "What changed of it and of its placements, the latest change first."
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
   timeline(
     "How many to return: 1 to 500, 50 unless told."
     first: Int
@@ -19545,7 +19552,7 @@ type ResourceChange {
 }
 
 extend type Deployment {
-  "What changed of it and of its placements, the latest change first."
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
   timeline(
     "How many to return: 1 to 500, 50 unless told."
     first: Int
@@ -19570,7 +19577,7 @@ extend type Deployment {
 }
 
 extend type StatefulSet {
-  "What changed of it and of its placements, the latest change first."
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
   timeline(
     "How many to return: 1 to 500, 50 unless told."
     first: Int
@@ -19595,7 +19602,7 @@ extend type StatefulSet {
 }
 
 extend type DaemonSet {
-  "What changed of it and of its placements, the latest change first."
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
   timeline(
     "How many to return: 1 to 500, 50 unless told."
     first: Int
@@ -19620,7 +19627,7 @@ extend type DaemonSet {
 }
 
 extend type Job {
-  "What changed of it and of its placements, the latest change first."
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
   timeline(
     "How many to return: 1 to 500, 50 unless told."
     first: Int
@@ -19645,7 +19652,7 @@ extend type Job {
 }
 
 extend type CronJob {
-  "What changed of it and of its placements, the latest change first."
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
   timeline(
     "How many to return: 1 to 500, 50 unless told."
     first: Int
@@ -19670,7 +19677,7 @@ extend type CronJob {
 }
 
 extend type CustomWorkload {
-  "What changed of it and of its placements, the latest change first."
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
   timeline(
     "How many to return: 1 to 500, 50 unless told."
     first: Int
@@ -19874,6 +19881,8 @@ enum TimelineChange {
   TAINTS
   "The state of an instance, as ` + "`" + `InstanceState` + "`" + `."
   STATE
+  "` + "`" + `user` + "`" + ` changed it through Kairship: ` + "`" + `CREATE` + "`" + `, ` + "`" + `UPDATE` + "`" + `, ` + "`" + `PATCH` + "`" + `, ` + "`" + `APPLY` + "`" + ` or ` + "`" + `DELETE` + "`" + `. What became of it are other entries."
+  WRITTEN
   "A part of the spec of a policy, which ` + "`" + `field` + "`" + ` names, as JSON, up to 4096 bytes."
   SPEC
 }
@@ -19896,6 +19905,8 @@ type TimelineEntry {
   message: String
   "The field manager that changed the template last, such as ` + "`" + `kubectl-edit` + "`" + `, for changes of the template; null where that is not known."
   manager: String
+  "Who changed it through Kairship; null for other changes than ` + "`" + `WRITTEN` + "`" + `."
+  user: String
 }
 
 "For how much of a time a workload was healthy. Times in which it was not there, or not observed, do not count."
@@ -24746,6 +24757,8 @@ func (ec *executionContext) childFields_TimelineEntry(ctx context.Context, field
 		return ec.fieldContext_TimelineEntry_message(ctx, field)
 	case "manager":
 		return ec.fieldContext_TimelineEntry_manager(ctx, field)
+	case "user":
+		return ec.fieldContext_TimelineEntry_user(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type TimelineEntry", field.Name)
 }

@@ -35,6 +35,8 @@ const (
 	TaintsChanged HistoryChange = "TAINTS"
 	// StateChanged is about the word for an instance.
 	StateChanged HistoryChange = "STATE"
+	// Written means that a user changed the object through Kairship: CREATE, UPDATE, PATCH, APPLY or DELETE.
+	Written HistoryChange = "WRITTEN"
 	// SpecChanged is about a part of the spec of a policy, which the field names.
 	SpecChanged HistoryChange = "SPEC"
 )
@@ -59,10 +61,12 @@ type Entry struct {
 	Message string `json:"message"`
 	// Cause is the field manager that changed the template last; empty where that is not known.
 	Cause string `json:"cause"`
+	// User is who wrote it; empty but for Written.
+	User string `json:"username"`
 }
 
 // historyColumns are those of the table history, besides its number, its time and the UID of the instance.
-var historyColumns = slices.Concat(workloadKey, []column{{"change", text}, {"cluster", text}, {"field", text}, {"before", text}, {"after", text}, {"message", text}, {"cause", text}})
+var historyColumns = slices.Concat(workloadKey, []column{{"change", text}, {"cluster", text}, {"field", text}, {"before", text}, {"after", text}, {"message", text}, {"cause", text}, {"username", text}})
 
 // ObjectState is what the history follows of an object that has no row of its own.
 type ObjectState struct {
@@ -78,8 +82,11 @@ type ObjectState struct {
 
 var objectStateColumns = []column{{"uid", text}, {"created_at", bigint}, {"state", document}}
 
-// KindInstance is the kind of the object by which the history knows an instance.
-const KindInstance = "Instance"
+// The kinds by which the history knows instances and member clusters.
+const (
+	KindInstance = "Instance"
+	KindMember   = "MemberCluster"
+)
 
 // observed is what the history compares of a workload.
 type observed struct {

@@ -3,6 +3,7 @@ package projection
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -151,6 +152,42 @@ func keysOf(a, b map[string]string) func(func(string) bool) {
 	}
 }
 
+// recordWrite is the function of PostgreSQL that adds an entry for a program that may only read the tables.
+const recordWrite = "record_write"
+
+// RecordWrite adds an entry of what a user wrote, in the instance with a UID.
+func (db *DB) RecordWrite(ctx context.Context, instanceUID string, e *Entry) error {
+	row, err := json.Marshal([]Entry{*e})
+	if err != nil {
+		return err
+	}
+	if db.postgres {
+		// The connections read, unless a transaction asks to write.
+		tx, err := db.sql.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback() }() // After a commit it does nothing.
+		for _, step := range []struct {
+			statement string
+			args      []any
+		}{{"SET TRANSACTION READ WRITE", nil}, {"SELECT kairship." + recordWrite + "($1, $2)", []any{string(row), instanceUID}}} {
+			if _, err := tx.ExecContext(ctx, step.statement, step.args...); err != nil {
+				return err
+			}
+		}
+		return tx.Commit()
+	}
+	return db.immediate(ctx, func(s session) error {
+		return db.exec(ctx, s, db.insertWrite(), string(row), instanceUID)
+	})
+}
+
+// insertWrite is the statement that adds the entries of its first parameter, in the instance of its second.
+func (db *DB) insertWrite() string {
+	return "INSERT INTO kairship.history (" + names("", historyColumns) + ", instance_uid) SELECT " + names("r.", historyColumns) + ", $2 FROM " + db.rows(historyColumns)
+}
+
 // SetObjects stores the states of objects of one kind that are known from elsewhere than from the index, and
 // records how they changed. Those of the kind that are missing are gone.
 func (db *DB) SetObjects(ctx context.Context, kind string, all []ObjectState) error {
@@ -181,6 +218,13 @@ func (db *DB) SetObjects(ctx context.Context, kind string, all []ObjectState) er
 
 // installHistory notes when the history begins, and has the objects that are there already read.
 func (db *DB) installHistory(ctx context.Context, s session) error {
+	if db.postgres {
+		_, err := s.ExecContext(ctx, "CREATE OR REPLACE FUNCTION kairship."+recordWrite+"(written jsonb, instance_id text) RETURNS void "+
+			"LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$"+db.insertWrite()+"$$")
+		if err != nil {
+			return fmt.Errorf("making the function %s: %w", recordWrite, err)
+		}
+	}
 	var since float64
 	if err := s.QueryRowContext(ctx, db.text("SELECT history_since FROM kairship.meta")).Scan(&since); err != nil || since != 0 {
 		return err

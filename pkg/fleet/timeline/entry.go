@@ -41,6 +41,9 @@ func (e *Entry) After() *string { return object.Optional(e.entry.After) }
 // Message says more for a person; nil where there is no more.
 func (e *Entry) Message() *string { return object.Optional(e.entry.Message) }
 
+// User is who changed it through Kairship; nil for what was observed.
+func (e *Entry) User() *string { return object.Optional(e.entry.User) }
+
 // Manager is the field manager that changed the template last; nil where that is not known.
 func (e *Entry) Manager() *string { return object.Optional(e.entry.Cause) }
 

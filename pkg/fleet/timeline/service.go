@@ -12,7 +12,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/projection"
-	"github.com/kairship-io/kairship/pkg/projection/projector"
 )
 
 // History reads the histories of objects at once, and up to when they are complete; *projected.Source does.
@@ -40,7 +39,7 @@ func keyOf(w *workload.Workload) projection.ObjectKey {
 
 // OfMember returns the timeline of a member cluster.
 func (s *Service) OfMember(ctx context.Context, instance, name string, args *Args) (*Connection, error) {
-	return s.of(ctx, projection.ObjectKey{Instance: instance, Kind: projector.HistoryKindMember, Name: name}, args)
+	return s.of(ctx, projection.ObjectKey{Instance: instance, Kind: projection.KindMember, Name: name}, args)
 }
 
 // OfPolicy returns the timeline of a policy of a kind of Karmada; its namespace may be empty.

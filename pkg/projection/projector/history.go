@@ -38,13 +38,10 @@ type Instance struct {
 // followed are the types of objects that have a history besides workloads.
 var followed = []index.Type{index.MemberClusters, index.PropagationPolicies, index.ClusterPropagationPolicies, index.OverridePolicies, index.ClusterOverridePolicies}
 
-// HistoryKindMember is the kind by which the history knows member clusters.
-const HistoryKindMember = "MemberCluster"
-
 // historyKind is the kind by which the history knows the objects of a type.
 func historyKind(t index.Type) string {
 	if t == index.MemberClusters {
-		return HistoryKindMember
+		return projection.KindMember
 	}
 	return t.Kind
 }

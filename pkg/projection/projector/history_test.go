@@ -154,7 +154,7 @@ func TestHistoryOfMembersAndInstances(t *testing.T) {
 			Text: `{"metadata":{"name":"m1","uid":"m1"},"spec":{"taints":[{"key":"a","effect":"NoExecute"}]},"status":{"kubernetesVersion":"v1.36.1","conditions":[{"type":"Ready","status":"False","reason":"Gone"}]}}`,
 		})
 		w.drain(t)
-		member := projection.ObjectKey{Instance: "alpha", Kind: HistoryKindMember, Name: "m1"}
+		member := projection.ObjectKey{Instance: "alpha", Kind: projection.KindMember, Name: "m1"}
 		want := "READINESS True>False Gone|TAINTS >a:NoExecute|VERSION >v1.36.1"
 		if got := strings.Join(w.told(t, member, "uid-alpha"), "|"); got != want {
 			t.Errorf("the member: got %q, want %q", got, want)
@@ -185,6 +185,29 @@ func TestHistoryOfMembersAndInstances(t *testing.T) {
 				t.Errorf("%s: got %q", tt.reason, got)
 			}
 			index.Exec(t, "UPDATE kairship.history SET at = at - 3600")
+		}
+	})
+}
+
+// TestWritesOfUsers: a program that only reads adds who wrote what, and nothing else.
+func TestWritesOfUsers(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := historyWorld(t, index)
+		recorder, err := projection.OpenRecorder(func() (string, error) { return index.DSN, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = recorder.Close() }()
+		key := projection.ObjectKey{Instance: "alpha", Kind: "DEPLOYMENT", Namespace: "shop", Name: "web"}
+		if err := recorder.RecordWrite(t.Context(), "uid-alpha", &projection.Entry{ObjectKey: key, Change: projection.Written, After: "PATCH", User: "alice"}); err != nil {
+			t.Fatal(err)
+		}
+		found, err := w.DB.History(t.Context(), []projection.HistoryQuery{{ObjectKey: key, InstanceUID: "uid-alpha"}}, &projection.HistoryRange{Limit: 1})
+		if err != nil || len(found.Pages[0].Entries) != 1 || found.Pages[0].Entries[0].User != "alice" || found.Pages[0].Entries[0].After != "PATCH" {
+			t.Errorf("got %+v, %v", found, err)
+		}
+		if err := recorder.Install(t.Context()); index.Postgres && err == nil {
+			t.Error("it may change the tables in other ways")
 		}
 	})
 }
