@@ -67,7 +67,7 @@ type InstanceResolver interface {
 	ClusterOverridePolicies(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *policy.Filter, orderBy *object.Order) (*page.Connection[*policy.ClusterOverridePolicy], error)
 	Resource(ctx context.Context, obj *instance.Instance, group string, version string, resource string, namespace *string, name string) (*resource.Resource, error)
 	Resources(ctx context.Context, obj *instance.Instance, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error)
-	Timeline(ctx context.Context, obj *instance.Instance, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
+	Timeline(ctx context.Context, obj *instance.Instance, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time, object *timeline.Object) (*page.Connection[*timeline.Entry], error)
 	Workload(ctx context.Context, obj *instance.Instance, kind workload.Kind, namespace string, name string, customKind *string) (workload.Any, error)
 	Workloads(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error)
 }
@@ -887,6 +887,14 @@ func (ec *executionContext) field_Instance_timeline_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["to"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "object",
+		func(ctx context.Context, v any) (*timeline.Object, error) {
+			return ec.unmarshalOTimelineObject2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐObject(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["object"] = arg5
 	return args, nil
 }
 
@@ -2763,7 +2771,7 @@ func (ec *executionContext) _Instance_timeline(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Instance().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]projection.HistoryChange), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time))
+			return ec.Resolvers.Instance().Timeline(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["changes"].([]projection.HistoryChange), fc.Args["from"].(*time.Time), fc.Args["to"].(*time.Time), fc.Args["object"].(*timeline.Object))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[*timeline.Entry]) graphql.Marshaler {

@@ -24,6 +24,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
+	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
@@ -979,7 +980,7 @@ type ComplexityRoot struct {
 		Resources                  func(childComplexity int, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		State                      func(childComplexity int) int
 		Summary                    func(childComplexity int) int
-		Timeline                   func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
+		Timeline                   func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time, object *timeline.Object) int
 		ViewerCan                  func(childComplexity int) int
 		Workload                   func(childComplexity int, kind workload.Kind, namespace string, name string, customKind *string) int
 		WorkloadRebalancer         func(childComplexity int, name string) int
@@ -6302,7 +6303,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Instance.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
+		return e.ComplexityRoot.Instance.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time), args["object"].(*timeline.Object)), true
 	case "Instance.viewerCan":
 		if e.ComplexityRoot.Instance.ViewerCan == nil {
 			break
@@ -12448,6 +12449,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputStatePreservationRuleInput,
 		ec.unmarshalInputStaticClusterWeightInput,
 		ec.unmarshalInputSuspendClustersInput,
+		ec.unmarshalInputTimelineObject,
 		ec.unmarshalInputTriggerCronJobInput,
 		ec.unmarshalInputUncordonMemberClusterInput,
 		ec.unmarshalInputUnjoinClusterInput,
@@ -19718,7 +19720,7 @@ extend type MemberCluster {
 }
 
 extend type Instance {
-  "What changed of it: its state, readiness and version, the latest change first."
+  "What changed of it: its state, readiness and version; or what changed of an object in it. The latest change first."
   timeline(
     "How many to return: 1 to 500, 50 unless told."
     first: Int
@@ -19730,6 +19732,8 @@ extend type Instance {
     from: Time
     "Only what changed before this time."
     to: Time
+    "Of another object in it, also of one that is gone; of the instance itself unless told."
+    object: TimelineObject
   ): TimelineEntryConnection!
 }
 
@@ -19853,6 +19857,19 @@ type TimelineEntryEdge {
   node: TimelineEntry!
   "Its place in the list."
   cursor: String!
+}
+
+"An object that has, or had, a timeline."
+input TimelineObject {
+  """
+  Its kind: a value of ` + "`" + `WorkloadKind` + "`" + `, of custom workloads the kind and its group, such as ` + "`" + `Rollout.argoproj.io` + "`" + `;
+  ` + "`" + `MemberCluster` + "`" + `, ` + "`" + `PropagationPolicy` + "`" + `, ` + "`" + `ClusterPropagationPolicy` + "`" + `, ` + "`" + `OverridePolicy` + "`" + ` or ` + "`" + `ClusterOverridePolicy` + "`" + `.
+  """
+  kind: String!
+  "Its namespace, if its kind has one."
+  namespace: String
+  "Its name."
+  name: String!
 }
 
 "What changed."

@@ -18,18 +18,15 @@ import (
 )
 
 func (r *clusterOverridePolicyResolver) Timeline(ctx context.Context, obj *policy.ClusterOverridePolicy, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
-	c, err := r.policyTimeline(ctx, obj.Common(), timelineArgs(ctx, first, after, changes, from, to))
-	return orEmpty(ctx, c, err)
+	return policyTimeline(ctx, r.Resolver, obj, timelineArgs(ctx, first, after, changes, from, to))
 }
 
 func (r *clusterPropagationPolicyResolver) Timeline(ctx context.Context, obj *policy.ClusterPropagationPolicy, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
-	c, err := r.policyTimeline(ctx, obj.Common(), timelineArgs(ctx, first, after, changes, from, to))
-	return orEmpty(ctx, c, err)
+	return policyTimeline(ctx, r.Resolver, obj, timelineArgs(ctx, first, after, changes, from, to))
 }
 
 func (r *cronJobResolver) Timeline(ctx context.Context, obj *workload.CronJob, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
-	c, err := r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
-	return orEmpty(ctx, c, err)
+	return r.workloadTimeline(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
 }
 
 func (r *cronJobResolver) Availability(ctx context.Context, obj *workload.CronJob, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error) {
@@ -37,8 +34,7 @@ func (r *cronJobResolver) Availability(ctx context.Context, obj *workload.CronJo
 }
 
 func (r *customWorkloadResolver) Timeline(ctx context.Context, obj *workload.CustomWorkload, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
-	c, err := r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
-	return orEmpty(ctx, c, err)
+	return r.workloadTimeline(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
 }
 
 func (r *customWorkloadResolver) Availability(ctx context.Context, obj *workload.CustomWorkload, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error) {
@@ -46,8 +42,7 @@ func (r *customWorkloadResolver) Availability(ctx context.Context, obj *workload
 }
 
 func (r *daemonSetResolver) Timeline(ctx context.Context, obj *workload.DaemonSet, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
-	c, err := r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
-	return orEmpty(ctx, c, err)
+	return r.workloadTimeline(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
 }
 
 func (r *daemonSetResolver) Availability(ctx context.Context, obj *workload.DaemonSet, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error) {
@@ -55,22 +50,19 @@ func (r *daemonSetResolver) Availability(ctx context.Context, obj *workload.Daem
 }
 
 func (r *deploymentResolver) Timeline(ctx context.Context, obj *workload.Deployment, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
-	c, err := r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
-	return orEmpty(ctx, c, err)
+	return r.workloadTimeline(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
 }
 
 func (r *deploymentResolver) Availability(ctx context.Context, obj *workload.Deployment, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error) {
 	return r.workloadAvailability(ctx, obj.Workload, from, to)
 }
 
-func (r *instanceResolver) Timeline(ctx context.Context, obj *instance.Instance, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
-	c, err := r.Fleet.Timelines.OfInstance(ctx, obj.Name, timelineArgs(ctx, first, after, changes, from, to))
-	return orEmpty(ctx, c, err)
+func (r *instanceResolver) Timeline(ctx context.Context, obj *instance.Instance, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time, object *timeline.Object) (*timeline.Connection, error) {
+	return r.instanceTimeline(ctx, obj, object, timelineArgs(ctx, first, after, changes, from, to))
 }
 
 func (r *jobResolver) Timeline(ctx context.Context, obj *workload.Job, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
-	c, err := r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
-	return orEmpty(ctx, c, err)
+	return r.workloadTimeline(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
 }
 
 func (r *jobResolver) Availability(ctx context.Context, obj *workload.Job, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error) {
@@ -78,23 +70,19 @@ func (r *jobResolver) Availability(ctx context.Context, obj *workload.Job, from 
 }
 
 func (r *memberClusterResolver) Timeline(ctx context.Context, obj *membercluster.MemberCluster, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
-	c, err := r.Fleet.Timelines.OfMember(ctx, obj.Instance, obj.Name(), timelineArgs(ctx, first, after, changes, from, to))
-	return orEmpty(ctx, c, err)
+	return r.memberTimeline(ctx, obj, timelineArgs(ctx, first, after, changes, from, to))
 }
 
 func (r *overridePolicyResolver) Timeline(ctx context.Context, obj *policy.OverridePolicy, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
-	c, err := r.policyTimeline(ctx, obj.Common(), timelineArgs(ctx, first, after, changes, from, to))
-	return orEmpty(ctx, c, err)
+	return policyTimeline(ctx, r.Resolver, obj, timelineArgs(ctx, first, after, changes, from, to))
 }
 
 func (r *propagationPolicyResolver) Timeline(ctx context.Context, obj *policy.PropagationPolicy, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
-	c, err := r.policyTimeline(ctx, obj.Common(), timelineArgs(ctx, first, after, changes, from, to))
-	return orEmpty(ctx, c, err)
+	return policyTimeline(ctx, r.Resolver, obj, timelineArgs(ctx, first, after, changes, from, to))
 }
 
 func (r *statefulSetResolver) Timeline(ctx context.Context, obj *workload.StatefulSet, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*timeline.Connection, error) {
-	c, err := r.Fleet.Timelines.OfWorkload(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
-	return orEmpty(ctx, c, err)
+	return r.workloadTimeline(ctx, obj.Workload, timelineArgs(ctx, first, after, changes, from, to))
 }
 
 func (r *statefulSetResolver) Availability(ctx context.Context, obj *workload.StatefulSet, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error) {

@@ -51,6 +51,9 @@ func TestEveryArgumentHasATest(t *testing.T) {
 			tried[of+".timeline("+argument+")"] = true
 		}
 	}
+	for _, argument := range []string{"kind", "namespace", "name"} {
+		tried["Instance.timeline(object."+argument+")"] = true
+	}
 	for _, of := range workloads {
 		tried[of+".availability(from)"], tried[of+".availability(to)"] = true, true
 	}

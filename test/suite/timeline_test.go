@@ -177,6 +177,7 @@ func TestTimeline(t *testing.T) {
 	}
 	w.timelinePages(t, ask, all)
 	w.timelineRefusals(t, on, ns)
+	w.timelineOfWhatIsGone(t, on, ns, d)
 }
 
 // timelinePages reads a timeline in pages and parts. Entries may come meanwhile: those that there are are compared.
@@ -214,6 +215,32 @@ func (w *world) timelinePages(t *testing.T, ask func(context.Context, map[string
 	older, newer := must(map[string]any{"to": text}).Nodes, must(map[string]any{"from": text}).Nodes
 	if len(older) == 0 || len(newer) == 0 || slices.ContainsFunc(older, func(e timelineEntry) bool { return !e.At.Before(at) }) || slices.ContainsFunc(newer, func(e timelineEntry) bool { return e.At.Before(at) }) {
 		t.Errorf("before and since %s: %d and %d entries", at, len(older), len(newer))
+	}
+}
+
+// timelineOfWhatIsGone deletes the workload and reads its timeline by its name, as those who may and who may not read it.
+func (w *world) timelineOfWhatIsGone(t *testing.T, on *target, ns string, d *appsv1.Deployment) {
+	t.Helper()
+	const query = `query($ns: String!, $kind: String!) { instance(name: "alpha") { timeline(object: {kind: $kind, namespace: $ns, name: "history"}) { nodes { change } totalCount } } }`
+	type answer struct{ Instance *struct{ Timeline timeline } }
+	if err := w.fleet.Client(t, "alpha").Delete(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	poll.Until(t, propagationTimeout, "the timeline has its end", func(ctx context.Context) error {
+		data, _, err := gql.Query[answer](ctx, on.as(t, "alice"), query, map[string]any{"ns": ns, "kind": "DEPLOYMENT"})
+		if err == nil && (len(data.Instance.Timeline.Nodes) < 5 || data.Instance.Timeline.Nodes[0].Change != "DISAPPEARED") {
+			err = fmt.Errorf("it has %+v", data.Instance.Timeline.Nodes)
+		}
+		return err
+	})
+	for _, person := range []string{"bob", "mallory"} {
+		if r := on.as(t, person).Must(t, gql.Request{Query: query, Variables: map[string]any{"ns": ns, "kind": "DEPLOYMENT"}}); string(r.Data) != `{"instance":null}` {
+			t.Errorf("%s gets %s", person, r.Data)
+		}
+	}
+	r := on.kairship.Must(t, gql.Request{Query: query, Variables: map[string]any{"ns": ns, "kind": "Secret"}})
+	if len(r.Errors) != 1 || !strings.Contains(r.Errors[0].Message, "has no timeline") {
+		t.Errorf("a Secret: %s, %+v", r.Data, r.Errors)
 	}
 }
 

@@ -55,7 +55,7 @@ type WorkloadAvailability struct {
 
 // Availability returns for how much of the time from one moment to another a workload was healthy. A nil to stands
 // for now.
-func (s *Service) Availability(ctx context.Context, w *workload.Workload, health func(context.Context) (*workload.Status, error), from time.Time, to *time.Time) (*WorkloadAvailability, error) {
+func (s *Service) Availability(ctx context.Context, w *workload.Workload, beside []projection.ObjectKey, health func(context.Context) (*workload.Status, error), from time.Time, to *time.Time) (*WorkloadAvailability, error) {
 	now := s.Now()
 	if to == nil || to.After(now) {
 		to = &now
@@ -63,7 +63,7 @@ func (s *Service) Availability(ctx context.Context, w *workload.Workload, health
 	if !from.Before(*to) {
 		return nil, apierror.Invalid("from", "The range is empty: `from` must be in the past and before `to`")
 	}
-	found, err := s.read(ctx, keyOf(w), &projection.HistoryRange{
+	found, err := s.read(ctx, KeyOfWorkload(w), beside, &projection.HistoryRange{
 		Changes: []projection.HistoryChange{projection.HealthChanged, projection.Created, projection.Disappeared}, From: seconds(&from), Limit: mostTransitions,
 	})
 	if err != nil {

@@ -43,8 +43,9 @@ func With(ctx context.Context) context.Context {
 	return context.WithValue(ctx, operationKey{}, &operation{})
 }
 
-// load reads one history. In a context of no operation, it is read alone.
-func (s *Service) load(ctx context.Context, q projection.HistoryQuery, r *projection.HistoryRange) (*history, error) {
+// load returns the first of some histories, and reads the others with it. In a context of no operation, they are read for
+// this call alone.
+func (s *Service) load(ctx context.Context, all []projection.HistoryQuery, r *projection.HistoryRange) (*history, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
@@ -54,7 +55,11 @@ func (s *Service) load(ctx context.Context, q projection.HistoryQuery, r *projec
 		o = &operation{}
 	}
 	o.once.Do(func() { o.loader = dataloader.NewBatchedLoader(s.fetch, dataloader.WithWait[asked, *history](wait)) })
-	return o.loader.Load(ctx, asked{q, string(text)})()
+	thunks := make([]dataloader.Thunk[*history], len(all))
+	for i := range all {
+		thunks[i] = o.loader.Load(ctx, asked{all[i], string(text)})
+	}
+	return thunks[0]()
 }
 
 // fetch reads histories.

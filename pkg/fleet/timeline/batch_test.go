@@ -42,7 +42,7 @@ func TestBatch(t *testing.T) {
 	for i := range 50 {
 		g.Go(func() error {
 			name, limit := fmt.Sprint(i), 5+i%2
-			p, err := service.load(ctx, projection.HistoryQuery{ObjectKey: projection.ObjectKey{Name: name}}, &projection.HistoryRange{Limit: limit})
+			p, err := service.load(ctx, []projection.HistoryQuery{{ObjectKey: projection.ObjectKey{Name: name}}}, &projection.HistoryRange{Limit: limit})
 			if want := fmt.Sprintf("%s %d", name, limit); err == nil && p.Entries[0].After != want {
 				err = fmt.Errorf("got %q, want %q", p.Entries[0].After, want)
 			}
@@ -60,8 +60,28 @@ func TestBatch(t *testing.T) {
 		t.Errorf("the statements are about %v objects", s.statements)
 	}
 	s.err = errors.New("the database is away")
-	if _, err := service.load(ctx, projection.HistoryQuery{}, &projection.HistoryRange{}); !errors.Is(err, s.err) {
+	if _, err := service.load(ctx, []projection.HistoryQuery{{}}, &projection.HistoryRange{}); !errors.Is(err, s.err) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestObjects: only what has a timeline can be named.
+func TestObjects(t *testing.T) {
+	shop, none := "shop", ""
+	for _, tt := range []struct {
+		o    Object
+		want string
+	}{
+		{Object{"DEPLOYMENT", &shop, "web"}, ""}, {Object{"Rollout.argoproj.io", &shop, "web"}, ""}, {Object{"PropagationPolicy", &shop, "web"}, ""},
+		{Object{"MemberCluster", nil, "m1"}, ""}, {Object{"ClusterOverridePolicy", &none, "web"}, ""},
+		{Object{"Secret", &shop, "web"}, "object.kind"}, {Object{"", nil, "web"}, "object.kind"}, {Object{"Instance", nil, "beta"}, "object.kind"},
+		{Object{"DEPLOYMENT", nil, "web"}, "object.namespace"}, {Object{"MemberCluster", &shop, "m1"}, "object.namespace"}, {Object{"JOB", &shop, ""}, "object.name"},
+	} {
+		_, err := tt.o.key("alpha")
+		is, _ := errors.AsType[*apierror.Error](err)
+		if (tt.want == "") != (err == nil) || is != nil && is.Argument != tt.want {
+			t.Errorf("%+v: got %v, want %q", tt.o, err, tt.want)
+		}
 	}
 }
 
@@ -73,7 +93,7 @@ func TestArgs(t *testing.T) {
 	for argument, args := range map[string]Args{
 		"first": {Args: page.Args{First: &none}}, "to": {From: &now, To: &now}, "after": {Args: page.Args{After: &cursor}},
 	} {
-		_, err := s.of(t.Context(), projection.ObjectKey{}, &args)
+		_, err := s.Of(t.Context(), projection.ObjectKey{}, &args)
 		if is, ok := errors.AsType[*apierror.Error](err); !ok || is.Code != apierror.CodeInvalid || is.Argument != argument {
 			t.Errorf("%s: got %v", argument, err)
 		}

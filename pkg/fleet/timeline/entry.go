@@ -60,6 +60,8 @@ type Args struct {
 	Changes []projection.HistoryChange
 	// WithCount asks for the number of entries on all pages.
 	WithCount bool
+	// Beside are the objects whose histories will be asked for with the same arguments: all are then read together.
+	Beside []projection.ObjectKey
 	// From and To bound the time of the entries: at From or later, before To. Nil does not.
 	From, To *time.Time
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/projection"
 )
@@ -28,31 +30,42 @@ type Service struct {
 	Now       func() time.Time
 }
 
-// OfWorkload returns the timeline of a workload.
-func (s *Service) OfWorkload(ctx context.Context, w *workload.Workload, args *Args) (*Connection, error) {
-	return s.of(ctx, keyOf(w), args)
-}
-
-func keyOf(w *workload.Workload) projection.ObjectKey {
+// KeyOfWorkload names a workload as the history does.
+func KeyOfWorkload(w *workload.Workload) projection.ObjectKey {
 	return projection.ObjectKey{Instance: w.Instance, Kind: string(w.StoredKind()), Namespace: w.Namespace(), Name: w.Name()}
 }
 
-// OfMember returns the timeline of a member cluster.
-func (s *Service) OfMember(ctx context.Context, instance, name string, args *Args) (*Connection, error) {
-	return s.of(ctx, projection.ObjectKey{Instance: instance, Kind: projection.KindMember, Name: name}, args)
+// KeyOfMember names a member cluster.
+func KeyOfMember(m *membercluster.MemberCluster) projection.ObjectKey {
+	return projection.ObjectKey{Instance: m.Instance, Kind: projection.KindMember, Name: m.Name()}
 }
 
-// OfPolicy returns the timeline of a policy of a kind of Karmada; its namespace may be empty.
-func (s *Service) OfPolicy(ctx context.Context, instance, kind, namespace, name string, args *Args) (*Connection, error) {
-	return s.of(ctx, projection.ObjectKey{Instance: instance, Kind: kind, Namespace: namespace, Name: name}, args)
+// KeyOfPolicy names a policy.
+func KeyOfPolicy(p *policy.Policy) projection.ObjectKey {
+	return projection.ObjectKey{Instance: p.Instance, Kind: p.ObjectKind(), Namespace: p.Namespace(), Name: p.Name()}
 }
 
-// OfInstance returns the timeline of an instance.
-func (s *Service) OfInstance(ctx context.Context, name string, args *Args) (*Connection, error) {
-	return s.of(ctx, projection.ObjectKey{Instance: name, Kind: projection.KindInstance, Name: name}, args)
+// KeyOfInstance names an instance.
+func KeyOfInstance(i *instance.Instance) projection.ObjectKey {
+	return projection.ObjectKey{Instance: i.Name, Kind: projection.KindInstance, Name: i.Name}
 }
 
-func (s *Service) of(ctx context.Context, key projection.ObjectKey, args *Args) (*Connection, error) {
+// OfObject returns the timeline of any object of an instance, also of one that is gone. canRead reports whether
+// the user may read the objects in a namespace; the empty one stands for those without. Where they may not, it is empty,
+// as it is for an object that there never was.
+func (s *Service) OfObject(ctx context.Context, instance string, o *Object, canRead func(namespace string) bool, args *Args) (*Connection, error) {
+	key, err := o.key(instance)
+	if err != nil {
+		return nil, err
+	}
+	if !canRead(key.Namespace) {
+		key.Kind = "" // Nothing has it.
+	}
+	return s.Of(ctx, key, args)
+}
+
+// Of returns the timeline of an object.
+func (s *Service) Of(ctx context.Context, key projection.ObjectKey, args *Args) (*Connection, error) {
 	limit, err := args.Limit()
 	if err != nil {
 		return nil, err
@@ -70,7 +83,7 @@ func (s *Service) of(ctx context.Context, key projection.ObjectKey, args *Args) 
 		}
 		r.Before = *before
 	}
-	found, err := s.read(ctx, key, &r)
+	found, err := s.read(ctx, key, args.Beside, &r)
 	if err != nil {
 		return nil, apierror.In(err, key.Instance)
 	}
@@ -82,20 +95,32 @@ func (s *Service) of(ctx context.Context, key projection.ObjectKey, args *Args) 
 	return page.Build(args.Args, entries, func(e *Entry) string { return page.Cursor(list, e.entry.ID, s.Now()) }, found.HasNext, found.Count, fresh), nil
 }
 
-// read reads the history of one object, together with those that the operation asks for at the same time.
-func (s *Service) read(ctx context.Context, key projection.ObjectKey, r *projection.HistoryRange) (*history, error) {
-	i, err := s.Instances.Get(ctx, key.Instance)
-	if err != nil {
-		return nil, err
+// read reads the history of one object, together with those that will be asked for and those that are asked for at the
+// same time.
+func (s *Service) read(ctx context.Context, key projection.ObjectKey, beside []projection.ObjectKey, r *projection.HistoryRange) (*history, error) {
+	instances := map[string]*instance.Instance{}
+	var all []projection.HistoryQuery
+	for _, k := range append([]projection.ObjectKey{key}, beside...) {
+		i, known := instances[k.Instance]
+		if !known {
+			var err error
+			if i, err = s.Instances.Get(ctx, k.Instance); err != nil {
+				return nil, err
+			}
+			instances[k.Instance] = i
+		}
+		if i != nil {
+			all = append(all, projection.HistoryQuery{ObjectKey: k, InstanceUID: string(i.UID)})
+		}
 	}
-	if i == nil {
+	if instances[key.Instance] == nil {
 		return nil, apierror.NotFound("Instance", key.Instance)
 	}
-	found, err := s.load(ctx, projection.HistoryQuery{ObjectKey: key, InstanceUID: string(i.UID)}, r)
+	found, err := s.load(ctx, all, r)
 	if err != nil {
 		return nil, err
 	}
 	h := *found
-	h.since = later(found.since, i.CreationTimestamp.Time)
+	h.since = later(found.since, instances[key.Instance].CreationTimestamp.Time)
 	return &h, nil
 }
