@@ -126,6 +126,14 @@ func Prices() map[string]Price {
 		"PreviewItem.placementsBefore": {Items: usualClusters},
 		"PreviewItem.placementsAfter":  {Items: usualClusters},
 		"ExplanationStep.reasons":      {Items: usualClusters},
+		"Workload.timeline":            {Requests: 1},
+		// Its history and its state.
+		"Workload.availability":          {Requests: 3, Value: usualClusters},
+		"WorkloadAvailability.clusters":  {Items: usualClusters},
+		"MemberCluster.timeline":         {Requests: 1},
+		"Instance.timeline":              {Requests: 1},
+		"PropagationPolicyLike.timeline": {Requests: 1},
+		"OverridePolicyLike.timeline":    {Requests: 1},
 		// Each container is read from its member separately.
 		"Workload.logs": {Requests: 3, Value: usualClusters * usualPods * RequestCost},
 		// The pods, and one request to each member.

@@ -26,6 +26,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
+	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/whatif"
 	"github.com/kairship-io/kairship/pkg/fleet/whatif/manifest"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -189,6 +190,15 @@ type ComplexityRoot struct {
 		OverflowAffinities func(childComplexity int) int
 	}
 
+	ClusterAvailability struct {
+		ClusterName     func(childComplexity int) int
+		From            func(childComplexity int) int
+		HealthySeconds  func(childComplexity int) int
+		ObservedSeconds func(childComplexity int) int
+		Ratio           func(childComplexity int) int
+		To              func(childComplexity int) int
+	}
+
 	ClusterChange struct {
 		ChangedFields func(childComplexity int) int
 		Cursor        func(childComplexity int) int
@@ -290,6 +300,7 @@ type ComplexityRoot struct {
 		NamespaceOrNil  func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Yaml            func(childComplexity int) int
 	}
@@ -326,6 +337,7 @@ type ComplexityRoot struct {
 		NamespaceOrNil  func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		Yaml            func(childComplexity int) int
@@ -518,6 +530,7 @@ type ComplexityRoot struct {
 
 	CronJob struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
@@ -543,6 +556,7 @@ type ComplexityRoot struct {
 		Schedule         func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -551,6 +565,7 @@ type ComplexityRoot struct {
 	CustomWorkload struct {
 		APIVersion       func(childComplexity int) int
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		CustomKind       func(childComplexity int) int
@@ -577,6 +592,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -584,6 +600,7 @@ type ComplexityRoot struct {
 
 	DaemonSet struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
@@ -608,6 +625,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -668,6 +686,7 @@ type ComplexityRoot struct {
 
 	Deployment struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
@@ -692,6 +711,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -997,6 +1017,7 @@ type ComplexityRoot struct {
 		Resources                  func(childComplexity int, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		State                      func(childComplexity int) int
 		Summary                    func(childComplexity int) int
+		Timeline                   func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time, object *timeline.Object) int
 		ViewerCan                  func(childComplexity int) int
 		Workload                   func(childComplexity int, kind workload.Kind, namespace string, name string, customKind *string) int
 		WorkloadRebalancer         func(childComplexity int, name string) int
@@ -1117,6 +1138,7 @@ type ComplexityRoot struct {
 
 	Job struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		Completions      func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
@@ -1142,6 +1164,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -1274,6 +1297,7 @@ type ComplexityRoot struct {
 		Resources         func(childComplexity int, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		SyncMode          func(childComplexity int) int
 		Taints            func(childComplexity int) int
+		Timeline          func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage             func(childComplexity int) int
 		Yaml              func(childComplexity int) int
 		Zones             func(childComplexity int) int
@@ -1539,6 +1563,7 @@ type ComplexityRoot struct {
 		Namespace       func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Yaml            func(childComplexity int) int
 	}
@@ -1844,6 +1869,7 @@ type ComplexityRoot struct {
 		Namespace       func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		Yaml            func(childComplexity int) int
@@ -2155,6 +2181,7 @@ type ComplexityRoot struct {
 
 	StatefulSet struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
@@ -2179,6 +2206,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -2226,6 +2254,31 @@ type ComplexityRoot struct {
 	TemplateContainer struct {
 		Image func(childComplexity int) int
 		Name  func(childComplexity int) int
+	}
+
+	TimelineEntry struct {
+		After       func(childComplexity int) int
+		At          func(childComplexity int) int
+		Before      func(childComplexity int) int
+		Change      func(childComplexity int) int
+		ClusterName func(childComplexity int) int
+		Field       func(childComplexity int) int
+		Manager     func(childComplexity int) int
+		Message     func(childComplexity int) int
+		User        func(childComplexity int) int
+	}
+
+	TimelineEntryConnection struct {
+		Edges      func(childComplexity int) int
+		Freshness  func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	TimelineEntryEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	TriggerCronJobPayload struct {
@@ -2324,6 +2377,15 @@ type ComplexityRoot struct {
 
 	WorkloadAntiAffinityTerm struct {
 		GroupByLabelKey func(childComplexity int) int
+	}
+
+	WorkloadAvailability struct {
+		Clusters        func(childComplexity int) int
+		From            func(childComplexity int) int
+		HealthySeconds  func(childComplexity int) int
+		ObservedSeconds func(childComplexity int) int
+		Ratio           func(childComplexity int) int
+		To              func(childComplexity int) int
 	}
 
 	WorkloadChange struct {
@@ -2763,6 +2825,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterAffinityTerm.OverflowAffinities(childComplexity), true
+
+	case "ClusterAvailability.clusterName":
+		if e.ComplexityRoot.ClusterAvailability.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.ClusterName(childComplexity), true
+	case "ClusterAvailability.from":
+		if e.ComplexityRoot.ClusterAvailability.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.From(childComplexity), true
+	case "ClusterAvailability.healthySeconds":
+		if e.ComplexityRoot.ClusterAvailability.HealthySeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.HealthySeconds(childComplexity), true
+	case "ClusterAvailability.observedSeconds":
+		if e.ComplexityRoot.ClusterAvailability.ObservedSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.ObservedSeconds(childComplexity), true
+	case "ClusterAvailability.ratio":
+		if e.ComplexityRoot.ClusterAvailability.Ratio == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.Ratio(childComplexity), true
+	case "ClusterAvailability.to":
+		if e.ComplexityRoot.ClusterAvailability.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.To(childComplexity), true
 
 	case "ClusterChange.changedFields":
 		if e.ComplexityRoot.ClusterChange.ChangedFields == nil {
@@ -3221,6 +3320,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterOverridePolicy.Spec(childComplexity), true
+	case "ClusterOverridePolicy.timeline":
+		if e.ComplexityRoot.ClusterOverridePolicy.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_ClusterOverridePolicy_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ClusterOverridePolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "ClusterOverridePolicy.viewerCan":
 		if e.ComplexityRoot.ClusterOverridePolicy.ViewerCan == nil {
 			break
@@ -3374,6 +3484,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterPropagationPolicy.Spec(childComplexity), true
+	case "ClusterPropagationPolicy.timeline":
+		if e.ComplexityRoot.ClusterPropagationPolicy.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_ClusterPropagationPolicy_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ClusterPropagationPolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "ClusterPropagationPolicy.viewerCan":
 		if e.ComplexityRoot.ClusterPropagationPolicy.ViewerCan == nil {
 			break
@@ -4077,6 +4198,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.Annotations(childComplexity), true
+	case "CronJob.availability":
+		if e.ComplexityRoot.CronJob.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_CronJob_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CronJob.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "CronJob.binding":
 		if e.ComplexityRoot.CronJob.Binding == nil {
 			break
@@ -4237,6 +4369,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.Template(childComplexity), true
+	case "CronJob.timeline":
+		if e.ComplexityRoot.CronJob.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_CronJob_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CronJob.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "CronJob.usage":
 		if e.ComplexityRoot.CronJob.Usage == nil {
 			break
@@ -4268,6 +4411,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CustomWorkload.Annotations(childComplexity), true
+	case "CustomWorkload.availability":
+		if e.ComplexityRoot.CustomWorkload.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_CustomWorkload_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "CustomWorkload.binding":
 		if e.ComplexityRoot.CustomWorkload.Binding == nil {
 			break
@@ -4434,6 +4588,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CustomWorkload.Template(childComplexity), true
+	case "CustomWorkload.timeline":
+		if e.ComplexityRoot.CustomWorkload.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_CustomWorkload_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "CustomWorkload.usage":
 		if e.ComplexityRoot.CustomWorkload.Usage == nil {
 			break
@@ -4459,6 +4624,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.Annotations(childComplexity), true
+	case "DaemonSet.availability":
+		if e.ComplexityRoot.DaemonSet.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_DaemonSet_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.DaemonSet.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "DaemonSet.binding":
 		if e.ComplexityRoot.DaemonSet.Binding == nil {
 			break
@@ -4613,6 +4789,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.Template(childComplexity), true
+	case "DaemonSet.timeline":
+		if e.ComplexityRoot.DaemonSet.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_DaemonSet_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.DaemonSet.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "DaemonSet.usage":
 		if e.ComplexityRoot.DaemonSet.Usage == nil {
 			break
@@ -4803,6 +4990,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.Annotations(childComplexity), true
+	case "Deployment.availability":
+		if e.ComplexityRoot.Deployment.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_Deployment_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Deployment.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "Deployment.binding":
 		if e.ComplexityRoot.Deployment.Binding == nil {
 			break
@@ -4957,6 +5155,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.Template(childComplexity), true
+	case "Deployment.timeline":
+		if e.ComplexityRoot.Deployment.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_Deployment_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Deployment.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "Deployment.usage":
 		if e.ComplexityRoot.Deployment.Usage == nil {
 			break
@@ -6359,6 +6568,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Summary(childComplexity), true
+	case "Instance.timeline":
+		if e.ComplexityRoot.Instance.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time), args["object"].(*timeline.Object)), true
 	case "Instance.viewerCan":
 		if e.ComplexityRoot.Instance.ViewerCan == nil {
 			break
@@ -6827,6 +7047,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.Annotations(childComplexity), true
+	case "Job.availability":
+		if e.ComplexityRoot.Job.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_Job_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Job.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "Job.binding":
 		if e.ComplexityRoot.Job.Binding == nil {
 			break
@@ -6987,6 +7218,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.Template(childComplexity), true
+	case "Job.timeline":
+		if e.ComplexityRoot.Job.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_Job_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Job.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "Job.usage":
 		if e.ComplexityRoot.Job.Usage == nil {
 			break
@@ -7556,6 +7798,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.Taints(childComplexity), true
+	case "MemberCluster.timeline":
+		if e.ComplexityRoot.MemberCluster.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_MemberCluster_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.MemberCluster.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "MemberCluster.usage":
 		if e.ComplexityRoot.MemberCluster.Usage == nil {
 			break
@@ -8894,6 +9147,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OverridePolicy.Spec(childComplexity), true
+	case "OverridePolicy.timeline":
+		if e.ComplexityRoot.OverridePolicy.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_OverridePolicy_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.OverridePolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "OverridePolicy.viewerCan":
 		if e.ComplexityRoot.OverridePolicy.ViewerCan == nil {
 			break
@@ -10166,6 +10430,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PropagationPolicy.Spec(childComplexity), true
+	case "PropagationPolicy.timeline":
+		if e.ComplexityRoot.PropagationPolicy.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_PropagationPolicy_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.PropagationPolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "PropagationPolicy.viewerCan":
 		if e.ComplexityRoot.PropagationPolicy.ViewerCan == nil {
 			break
@@ -11401,6 +11676,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.Annotations(childComplexity), true
+	case "StatefulSet.availability":
+		if e.ComplexityRoot.StatefulSet.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_StatefulSet_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.StatefulSet.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "StatefulSet.binding":
 		if e.ComplexityRoot.StatefulSet.Binding == nil {
 			break
@@ -11555,6 +11841,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.Template(childComplexity), true
+	case "StatefulSet.timeline":
+		if e.ComplexityRoot.StatefulSet.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_StatefulSet_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.StatefulSet.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "StatefulSet.usage":
 		if e.ComplexityRoot.StatefulSet.Usage == nil {
 			break
@@ -11763,6 +12060,105 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TemplateContainer.Name(childComplexity), true
+
+	case "TimelineEntry.after":
+		if e.ComplexityRoot.TimelineEntry.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.After(childComplexity), true
+	case "TimelineEntry.at":
+		if e.ComplexityRoot.TimelineEntry.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.At(childComplexity), true
+	case "TimelineEntry.before":
+		if e.ComplexityRoot.TimelineEntry.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Before(childComplexity), true
+	case "TimelineEntry.change":
+		if e.ComplexityRoot.TimelineEntry.Change == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Change(childComplexity), true
+	case "TimelineEntry.clusterName":
+		if e.ComplexityRoot.TimelineEntry.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.ClusterName(childComplexity), true
+	case "TimelineEntry.field":
+		if e.ComplexityRoot.TimelineEntry.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Field(childComplexity), true
+	case "TimelineEntry.manager":
+		if e.ComplexityRoot.TimelineEntry.Manager == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Manager(childComplexity), true
+	case "TimelineEntry.message":
+		if e.ComplexityRoot.TimelineEntry.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Message(childComplexity), true
+	case "TimelineEntry.user":
+		if e.ComplexityRoot.TimelineEntry.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.User(childComplexity), true
+
+	case "TimelineEntryConnection.edges":
+		if e.ComplexityRoot.TimelineEntryConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.Edges(childComplexity), true
+	case "TimelineEntryConnection.freshness":
+		if e.ComplexityRoot.TimelineEntryConnection.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.Freshness(childComplexity), true
+	case "TimelineEntryConnection.nodes":
+		if e.ComplexityRoot.TimelineEntryConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.Nodes(childComplexity), true
+	case "TimelineEntryConnection.pageInfo":
+		if e.ComplexityRoot.TimelineEntryConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.PageInfo(childComplexity), true
+	case "TimelineEntryConnection.totalCount":
+		if e.ComplexityRoot.TimelineEntryConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.TotalCount(childComplexity), true
+
+	case "TimelineEntryEdge.cursor":
+		if e.ComplexityRoot.TimelineEntryEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryEdge.Cursor(childComplexity), true
+	case "TimelineEntryEdge.node":
+		if e.ComplexityRoot.TimelineEntryEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryEdge.Node(childComplexity), true
 
 	case "TriggerCronJobPayload.consistencyToken":
 		if e.ComplexityRoot.TriggerCronJobPayload.ConsistencyToken == nil {
@@ -12067,6 +12463,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WorkloadAntiAffinityTerm.GroupByLabelKey(childComplexity), true
+
+	case "WorkloadAvailability.clusters":
+		if e.ComplexityRoot.WorkloadAvailability.Clusters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.Clusters(childComplexity), true
+	case "WorkloadAvailability.from":
+		if e.ComplexityRoot.WorkloadAvailability.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.From(childComplexity), true
+	case "WorkloadAvailability.healthySeconds":
+		if e.ComplexityRoot.WorkloadAvailability.HealthySeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.HealthySeconds(childComplexity), true
+	case "WorkloadAvailability.observedSeconds":
+		if e.ComplexityRoot.WorkloadAvailability.ObservedSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.ObservedSeconds(childComplexity), true
+	case "WorkloadAvailability.ratio":
+		if e.ComplexityRoot.WorkloadAvailability.Ratio == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.Ratio(childComplexity), true
+	case "WorkloadAvailability.to":
+		if e.ComplexityRoot.WorkloadAvailability.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.To(childComplexity), true
 
 	case "WorkloadChange.changedFields":
 		if e.ComplexityRoot.WorkloadChange.ChangedFields == nil {
@@ -12673,6 +13106,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputStatePreservationRuleInput,
 		ec.unmarshalInputStaticClusterWeightInput,
 		ec.unmarshalInputSuspendClustersInput,
+		ec.unmarshalInputTimelineObject,
 		ec.unmarshalInputTriggerCronJobInput,
 		ec.unmarshalInputUncordonMemberClusterInput,
 		ec.unmarshalInputUnjoinClusterInput,
@@ -20171,6 +20605,436 @@ type ResourceChange {
   cursor: String!
 }
 `, BuiltIn: false},
+	{Name: "../schema/timeline.graphqls", Input: `extend interface Workload {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type Deployment {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type StatefulSet {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type DaemonSet {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type Job {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type CronJob {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type CustomWorkload {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type MemberCluster {
+  "What changed of it: its joining and leaving, readiness, version and taints, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+extend type Instance {
+  "What changed of it: its state, readiness and version; or what changed of an object in it. The latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+    "Of another object in it, also of one that is gone; of the instance itself unless told."
+    object: TimelineObject
+  ): TimelineEntryConnection!
+}
+
+extend interface PropagationPolicyLike {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+extend interface OverridePolicyLike {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+extend type PropagationPolicy {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+extend type ClusterPropagationPolicy {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+extend type OverridePolicy {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+extend type ClusterOverridePolicy {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+"""
+What changed of an object, the latest change first. Kairship keeps it in the index's database for some time, 30 days
+unless told otherwise, and records it when the index gets a change: what changed and changed back in between is not in it,
+and what changed before Kairship began to record either.
+"""
+type TimelineEntryConnection {
+  "The entries of this page with their cursors."
+  edges: [TimelineEntryEdge!]!
+  "The entries of this page."
+  nodes: [TimelineEntry!]!
+  "Where this page stands."
+  pageInfo: PageInfo!
+  "How many match, on all pages."
+  totalCount: Int
+  "How old the answer may be: a later change may be missing."
+  freshness: Freshness!
+}
+
+"An entry in a timeline."
+type TimelineEntryEdge {
+  "The entry."
+  node: TimelineEntry!
+  "Its place in the list."
+  cursor: String!
+}
+
+"An object that has, or had, a timeline."
+input TimelineObject {
+  """
+  Its kind: a value of ` + "`" + `WorkloadKind` + "`" + `, of custom workloads the kind and its group, such as ` + "`" + `Rollout.argoproj.io` + "`" + `;
+  ` + "`" + `MemberCluster` + "`" + `, ` + "`" + `PropagationPolicy` + "`" + `, ` + "`" + `ClusterPropagationPolicy` + "`" + `, ` + "`" + `OverridePolicy` + "`" + ` or ` + "`" + `ClusterOverridePolicy` + "`" + `.
+  """
+  kind: String!
+  "Its namespace, if its kind has one."
+  namespace: String
+  "Its name."
+  name: String!
+}
+
+"What changed."
+enum TimelineChange {
+  "It was created."
+  CREATED
+  "The index has it no more: it was deleted, or is not collected any more."
+  DISAPPEARED
+  "Its health, or that in one member cluster, as ` + "`" + `WorkloadHealth` + "`" + `."
+  HEALTH
+  "The replicas that it wants, or that one member cluster is to have."
+  REPLICAS
+  "Its images, separated by spaces."
+  IMAGES
+  "Whether it is scheduled to a member cluster: ` + "`" + `SCHEDULED` + "`" + `, ` + "`" + `EVICTING` + "`" + `, ` + "`" + `LEAVING` + "`" + `, or null."
+  PLACEMENT
+  "The policy that claims it, with its namespace if it has one."
+  POLICY
+  "Whether its propagation, or its own work, is suspended: ` + "`" + `true` + "`" + ` or ` + "`" + `false` + "`" + `."
+  SUSPENSION
+  "The condition Ready: its status and, if that is not ` + "`" + `True` + "`" + `, the reason."
+  READINESS
+  "The version of Kubernetes of a member cluster, or of Karmada of an instance."
+  VERSION
+  "The taints of a member cluster, as ` + "`" + `key=value:effect` + "`" + `, separated by spaces."
+  TAINTS
+  "The state of an instance, as ` + "`" + `InstanceState` + "`" + `."
+  STATE
+  "` + "`" + `user` + "`" + ` changed it through Kairship: ` + "`" + `CREATE` + "`" + `, ` + "`" + `UPDATE` + "`" + `, ` + "`" + `PATCH` + "`" + `, ` + "`" + `APPLY` + "`" + ` or ` + "`" + `DELETE` + "`" + `. What became of it are other entries."
+  WRITTEN
+  "A part of the spec of a policy, which ` + "`" + `field` + "`" + ` names, as JSON, up to 4096 bytes."
+  SPEC
+}
+
+"One thing that changed."
+type TimelineEntry {
+  "When the index had the change."
+  at: Time!
+  "What changed."
+  change: TimelineChange!
+  "The member cluster that it is about; null when it is about the whole object."
+  clusterName: String
+  "The part of the spec; null for other changes than ` + "`" + `SPEC` + "`" + `."
+  field: String
+  "What was; null for nothing."
+  before: String
+  "What is since then; null for nothing."
+  after: String
+  "More about it, for a person."
+  message: String
+  "The field manager that changed the template last, such as ` + "`" + `kubectl-edit` + "`" + `, for changes of the template; null where that is not known."
+  manager: String
+  "Who changed it through Kairship; null for other changes than ` + "`" + `WRITTEN` + "`" + `."
+  user: String
+}
+
+"For how much of a time a workload was healthy. Times in which it was not there, or not observed, do not count."
+type WorkloadAvailability {
+  "The healthy part of the observed time, from 0 to 1; null when no time was observed."
+  ratio: Float
+  "For how long it was healthy."
+  healthySeconds: Float!
+  "For how long it was there and observed."
+  observedSeconds: Float!
+  "The beginning of the observed time."
+  from: Time!
+  "The end of the observed time."
+  to: Time!
+  "The same in each member cluster that it was in at some time, by name."
+  clusters: [ClusterAvailability!]!
+}
+
+"For how much of a time a workload was healthy in one member cluster. Times in which it was not there do not count."
+type ClusterAvailability {
+  "The member cluster's name in the instance."
+  clusterName: String!
+  "The healthy part of the observed time, from 0 to 1; null when no time was observed."
+  ratio: Float
+  "For how long it was healthy there."
+  healthySeconds: Float!
+  "For how long it was there and observed."
+  observedSeconds: Float!
+  "The beginning of the observed time."
+  from: Time!
+  "The end of the observed time."
+  to: Time!
+}
+`, BuiltIn: false},
 	{Name: "../schema/usage.graphqls", Input: `extend type Pod {
   """
   What its containers use together, read now from the metrics API of its member cluster, through the instance
@@ -21537,6 +22401,24 @@ func (ec *executionContext) childFields_ClusterAffinityTerm(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type ClusterAffinityTerm", field.Name)
 }
 
+func (ec *executionContext) childFields_ClusterAvailability(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterName":
+		return ec.fieldContext_ClusterAvailability_clusterName(ctx, field)
+	case "ratio":
+		return ec.fieldContext_ClusterAvailability_ratio(ctx, field)
+	case "healthySeconds":
+		return ec.fieldContext_ClusterAvailability_healthySeconds(ctx, field)
+	case "observedSeconds":
+		return ec.fieldContext_ClusterAvailability_observedSeconds(ctx, field)
+	case "from":
+		return ec.fieldContext_ClusterAvailability_from(ctx, field)
+	case "to":
+		return ec.fieldContext_ClusterAvailability_to(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClusterAvailability", field.Name)
+}
+
 func (ec *executionContext) childFields_ClusterChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "type":
@@ -21743,6 +22625,8 @@ func (ec *executionContext) childFields_ClusterOverridePolicy(ctx context.Contex
 		return ec.fieldContext_ClusterOverridePolicy_freshness(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_ClusterOverridePolicy_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_ClusterOverridePolicy_timeline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClusterOverridePolicy", field.Name)
 }
@@ -21817,6 +22701,8 @@ func (ec *executionContext) childFields_ClusterPropagationPolicy(ctx context.Con
 		return ec.fieldContext_ClusterPropagationPolicy_freshness(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_ClusterPropagationPolicy_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_ClusterPropagationPolicy_timeline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClusterPropagationPolicy", field.Name)
 }
@@ -22903,6 +23789,8 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_resource(ctx, field)
 	case "resources":
 		return ec.fieldContext_Instance_resources(ctx, field)
+	case "timeline":
+		return ec.fieldContext_Instance_timeline(ctx, field)
 	case "workload":
 		return ec.fieldContext_Instance_workload(ctx, field)
 	case "workloads":
@@ -23193,6 +24081,10 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_completions(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_Job_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_Job_timeline(ctx, field)
+	case "availability":
+		return ec.fieldContext_Job_availability(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Job", field.Name)
 }
@@ -23455,6 +24347,8 @@ func (ec *executionContext) childFields_MemberCluster(ctx context.Context, field
 		return ec.fieldContext_MemberCluster_clusterNodes(ctx, field)
 	case "resources":
 		return ec.fieldContext_MemberCluster_resources(ctx, field)
+	case "timeline":
+		return ec.fieldContext_MemberCluster_timeline(ctx, field)
 	case "usage":
 		return ec.fieldContext_MemberCluster_usage(ctx, field)
 	}
@@ -23907,6 +24801,8 @@ func (ec *executionContext) childFields_OverridePolicy(ctx context.Context, fiel
 		return ec.fieldContext_OverridePolicy_freshness(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_OverridePolicy_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_OverridePolicy_timeline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type OverridePolicy", field.Name)
 }
@@ -24519,6 +25415,8 @@ func (ec *executionContext) childFields_PropagationPolicy(ctx context.Context, f
 		return ec.fieldContext_PropagationPolicy_freshness(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_PropagationPolicy_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_PropagationPolicy_timeline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PropagationPolicy", field.Name)
 }
@@ -25163,6 +26061,56 @@ func (ec *executionContext) childFields_TemplateContainer(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type TemplateContainer", field.Name)
 }
 
+func (ec *executionContext) childFields_TimelineEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_TimelineEntry_at(ctx, field)
+	case "change":
+		return ec.fieldContext_TimelineEntry_change(ctx, field)
+	case "clusterName":
+		return ec.fieldContext_TimelineEntry_clusterName(ctx, field)
+	case "field":
+		return ec.fieldContext_TimelineEntry_field(ctx, field)
+	case "before":
+		return ec.fieldContext_TimelineEntry_before(ctx, field)
+	case "after":
+		return ec.fieldContext_TimelineEntry_after(ctx, field)
+	case "message":
+		return ec.fieldContext_TimelineEntry_message(ctx, field)
+	case "manager":
+		return ec.fieldContext_TimelineEntry_manager(ctx, field)
+	case "user":
+		return ec.fieldContext_TimelineEntry_user(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TimelineEntry", field.Name)
+}
+
+func (ec *executionContext) childFields_TimelineEntryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_TimelineEntryConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_TimelineEntryConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_TimelineEntryConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_TimelineEntryConnection_totalCount(ctx, field)
+	case "freshness":
+		return ec.fieldContext_TimelineEntryConnection_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TimelineEntryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_TimelineEntryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_TimelineEntryEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_TimelineEntryEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TimelineEntryEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_TriggerCronJobPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "job":
@@ -25357,6 +26305,24 @@ func (ec *executionContext) childFields_WorkloadAntiAffinityTerm(ctx context.Con
 		return ec.fieldContext_WorkloadAntiAffinityTerm_groupByLabelKey(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadAntiAffinityTerm", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadAvailability(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ratio":
+		return ec.fieldContext_WorkloadAvailability_ratio(ctx, field)
+	case "healthySeconds":
+		return ec.fieldContext_WorkloadAvailability_healthySeconds(ctx, field)
+	case "observedSeconds":
+		return ec.fieldContext_WorkloadAvailability_observedSeconds(ctx, field)
+	case "from":
+		return ec.fieldContext_WorkloadAvailability_from(ctx, field)
+	case "to":
+		return ec.fieldContext_WorkloadAvailability_to(ctx, field)
+	case "clusters":
+		return ec.fieldContext_WorkloadAvailability_clusters(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadAvailability", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -25,6 +25,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/subscription"
+	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/usage"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
@@ -65,6 +66,7 @@ type Fleet struct {
 	KarmadaResources *karmadaresource.Service
 	Search           *search.Service
 	ManifestPreviews *manifestpreview.Service
+	Timelines        *timeline.Service
 
 	// Previews say what a change would do.
 	Previews *preview.Service

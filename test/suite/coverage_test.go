@@ -44,6 +44,19 @@ func TestEveryArgumentHasATest(t *testing.T) {
 			tried[of+".logs("+argument+")"] = true
 		}
 	}
+	// TestTimeline
+	workloads := []string{"Workload", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "CustomWorkload"}
+	for _, of := range append(workloads, "MemberCluster", "Instance", "PropagationPolicyLike", "OverridePolicyLike", "PropagationPolicy", "ClusterPropagationPolicy", "OverridePolicy", "ClusterOverridePolicy") {
+		for _, argument := range []string{"first", "after", "changes", "from", "to"} {
+			tried[of+".timeline("+argument+")"] = true
+		}
+	}
+	for _, argument := range []string{"kind", "namespace", "name"} {
+		tried["Instance.timeline(object."+argument+")"] = true
+	}
+	for _, of := range workloads {
+		tried[of+".availability(from)"], tried[of+".availability(to)"] = true, true
+	}
 	// TestCustomWorkload
 	tried["Instance.workload(customKind)"], tried["CustomWorkload.events(first)"], tried["CustomWorkload.events(after)"] = true, true, true
 	// TestFacetsCountWhatTheListHas
