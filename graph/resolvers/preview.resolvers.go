@@ -17,11 +17,13 @@ import (
 )
 
 func (r *instanceResolver) PolicyPreview(ctx context.Context, obj *instance.Instance, input preview.PolicyInput) (*preview.Preview, error) {
-	return r.Fleet.Previews.Policy(ctx, obj.Name, input)
+	p, err := r.Fleet.Previews.Policy(ctx, obj.Name, input)
+	return r.previewed(ctx, p, err)
 }
 
 func (r *instanceResolver) ClusterLossPreview(ctx context.Context, obj *instance.Instance, clusters []string, mode whatif.LossMode, taints []members.TaintInput, assume *preview.Assumptions) (*preview.Preview, error) {
-	return r.Fleet.Previews.Loss(ctx, obj.Name, preview.LossInput{Clusters: clusters, Mode: mode, Taints: taints, Assume: assume})
+	p, err := r.Fleet.Previews.Loss(ctx, obj.Name, preview.LossInput{Clusters: clusters, Mode: mode, Taints: taints, Assume: assume})
+	return r.previewed(ctx, p, err)
 }
 
 func (r *previewItemResolver) Workload(ctx context.Context, obj *preview.Item) (workload.Any, error) {

@@ -2,6 +2,9 @@ package preview
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -11,10 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/internal/poll"
+	"github.com/kairship-io/kairship/test/internal/gql"
 )
 
-// aliases joins the fleet's members once more under other names, for the time of the test: to Karmada they are
-// clusters of their own. Nothing is sent to them.
+// aliases joins the fleet's members once more under other names: to Karmada they are clusters of their own. They
+// stay, because Karmada would remove from the members what both have in common, so the fleet is of no use
+// afterwards.
 func (s *scene) aliases(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -29,14 +34,6 @@ func (s *scene) aliases(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		names = append(names, alias)
-		t.Cleanup(func() {
-			if err := client.IgnoreNotFound(s.Delete(context.Background(), c)); err != nil {
-				t.Error(err)
-			}
-			poll.Until(t, within, "the alias leaves", func(ctx context.Context) error {
-				return client.IgnoreNotFound(s.Get(ctx, client.ObjectKey{Name: alias}, &clusterv1alpha1.Cluster{}))
-			})
-		})
 		poll.True(t, within, alias+" is ready", func() bool {
 			var now clusterv1alpha1.Cluster
 			return s.Get(t.Context(), client.ObjectKey{Name: alias}, &now) == nil && meta.IsStatusConditionTrue(now.Status.Conditions, clusterv1alpha1.ClusterConditionReady) &&
@@ -45,4 +42,49 @@ func (s *scene) aliases(t *testing.T) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// lose previews the removal of an alias, removes it, and compares.
+func (s *scene) lose(t *testing.T, alias string) {
+	t.Helper()
+	before := s.scheduled(t)
+	want := maps.Clone(before)
+	poll.Until(t, within, "the index has the bindings as they are", func(ctx context.Context) error {
+		p, err := s.send(ctx, gql.Request{Query: `{ instance(name: "alpha") { preview: clusterLossPreview(clusters: ["` + alias + `"], mode: REMOVAL) { ` + itemFields + ` } } }`})
+		if err != nil {
+			return err
+		}
+		for i := range p.Items {
+			item := &p.Items[i]
+			if item.Namespace == nil || *item.Namespace != s.namespace {
+				continue
+			}
+			key := item.Kind + " " + item.Name
+			if item.before() != before[key] {
+				return fmt.Errorf("the preview of %s begins with %+v, and it is %+v", key, item.before(), before[key])
+			}
+			want[key] = item.after()
+		}
+		return nil
+	})
+	if err := s.Delete(t.Context(), &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: alias}}); err != nil {
+		t.Fatal(err)
+	}
+	_ = poll.Try(t.Context(), within, func(ctx context.Context) error {
+		now, err := s.states(ctx)
+		if err == nil && !same(now, want) {
+			err = errors.New("not yet")
+		}
+		return err
+	})
+	after, changed := s.scheduled(t), 0
+	for key := range want {
+		if after[key].clusters != want[key].clusters {
+			t.Errorf("%s without %s: from %+v to %+v, and the preview said %+v", key, alias, before[key], after[key], want[key])
+		}
+		if after[key] != before[key] {
+			changed++
+		}
+	}
+	t.Logf("%d objects of %d changed without %s", changed, len(want), alias)
 }

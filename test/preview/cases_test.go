@@ -2,13 +2,12 @@ package preview
 
 import (
 	"fmt"
-	"math/rand"
+	"math/rand/v2"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -29,7 +28,7 @@ type change struct {
 
 // cases makes some cases in a namespace: the same ones for the same seed.
 func cases(seed int64, n int, namespace string, clusters []string) []*change {
-	r := placements{rand.New(rand.NewSource(seed)), clusters} //nolint:gosec // Repeatable on purpose.
+	r := placements{rand.New(rand.NewPCG(uint64(seed), 0)), clusters} //nolint:gosec // Repeatable on purpose.
 	out := make([]*change, n)
 	for i := range out {
 		out[i] = r.change(fmt.Sprintf("c%d", i), namespace, i)
@@ -39,7 +38,7 @@ func cases(seed int64, n int, namespace string, clusters []string) []*change {
 
 func (r placements) change(name, namespace string, i int) *change {
 	c := &change{name: name}
-	for j := range 1 + r.Intn(2) {
+	for j := range 1 + r.IntN(2) {
 		c.templates = append(c.templates, r.template(fmt.Sprintf("%s-%d", name, j), namespace, name))
 	}
 	own := func() *policyv1alpha1.PropagationPolicy { return r.policy(name, namespace, r.selectAll(c)) }
@@ -53,17 +52,17 @@ func (r placements) change(name, namespace string, i int) *change {
 		after := before.DeepCopy()
 		after.Spec.ResourceSelectors = after.Spec.ResourceSelectors[:1]
 		c.what, c.verb, c.before, c.after = "fewer selectors", "UPDATE", before, after
-		if r.Intn(2) == 0 {
+		if r.IntN(2) == 0 {
 			c.policies = []client.Object{r.policy(name+"-other", namespace, r.byLabel(name))}
 		}
 	case 5:
 		c.what, c.verb, c.before = "a deletion", "DELETE", own()
-		if r.Intn(2) == 0 {
+		if r.IntN(2) == 0 {
 			c.policies = []client.Object{r.policy(name+"-other", namespace, r.byLabel(name))}
 		}
 	case 6:
 		after := own()
-		after.Spec.Priority, after.Spec.Preemption = ptr.To(int32(9)), policyv1alpha1.PreemptAlways
+		after.Spec.Priority, after.Spec.Preemption = new(int32(9)), policyv1alpha1.PreemptAlways
 		c.what, c.verb, c.after = "a higher priority", "CREATE", after
 		c.policies = []client.Object{r.policy(name+"-other", namespace, r.byLabel(name))}
 	case 7:
@@ -88,7 +87,7 @@ func (r placements) policy(name, namespace string, selectors []policyv1alpha1.Re
 	p := &policyv1alpha1.PropagationPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	p.Spec.ResourceSelectors, p.Spec.Placement = selectors, r.placement()
 	// Nothing is sent to the members: what runs there would change their capacity meanwhile.
-	p.Spec.Suspension = &policyv1alpha1.Suspension{Dispatching: ptr.To(true)}
+	p.Spec.Suspension = &policyv1alpha1.Suspension{Dispatching: new(true)}
 	// The policies of one case that are there at first compete by name alone; the changed one goes first.
 	return p
 }
@@ -111,12 +110,12 @@ func (placements) byLabel(name string) []policyv1alpha1.ResourceSelector {
 
 func (r placements) template(name, namespace, of string) client.Object {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"case": of}}
-	if r.Intn(5) == 0 {
+	if r.IntN(5) == 0 {
 		return &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"a": "b"}}
 	}
 	selector := map[string]string{"app": name}
 	return &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{
-		Replicas: ptr.To(int32(r.Intn(9))), Selector: &metav1.LabelSelector{MatchLabels: selector},
+		Replicas: new(int32(r.IntN(9))), Selector: &metav1.LabelSelector{MatchLabels: selector},
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: selector},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/preview"}}},

@@ -2,14 +2,13 @@ package preview
 
 import (
 	"encoding/json"
-	"math/rand"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 // placements makes placements that Karmada's webhooks accept, over some clusters.
@@ -21,15 +20,15 @@ type placements struct {
 
 func (r placements) affinity() policyv1alpha1.ClusterAffinity {
 	a := policyv1alpha1.ClusterAffinity{}
-	switch r.Intn(5) {
+	switch r.IntN(5) {
 	case 0, 1:
-		for _, i := range r.Perm(len(r.clusters))[:1+r.Intn(len(r.clusters))] {
+		for _, i := range r.Perm(len(r.clusters))[:1+r.IntN(len(r.clusters))] {
 			a.ClusterNames = append(a.ClusterNames, r.clusters[i])
 		}
 	case 2:
-		a.ExcludeClusters = []string{r.clusters[r.Intn(len(r.clusters))]}
+		a.ExcludeClusters = []string{r.clusters[r.IntN(len(r.clusters))]}
 	case 3:
-		a.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{tierLabel: []string{"a", "b", "none"}[r.Intn(3)]}}
+		a.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{tierLabel: []string{"a", "b", "none"}[r.IntN(3)]}}
 	}
 	return a
 }
@@ -38,21 +37,21 @@ func (r placements) affinity() policyv1alpha1.ClusterAffinity {
 // groups of affinities and spread constraints.
 func (r placements) placement() policyv1alpha1.Placement {
 	p := policyv1alpha1.Placement{}
-	if r.Intn(3) == 0 {
-		for _, name := range []string{"first", "second", "third"}[:1+r.Intn(3)] {
+	if r.IntN(3) == 0 {
+		for _, name := range []string{"first", "second", "third"}[:1+r.IntN(3)] {
 			p.ClusterAffinities = append(p.ClusterAffinities, policyv1alpha1.ClusterAffinityTerm{AffinityName: name, ClusterAffinity: r.affinity()})
 		}
 	} else {
-		p.ClusterAffinity = ptr.To(r.affinity())
+		p.ClusterAffinity = new(r.affinity())
 	}
-	if r.Intn(3) == 0 {
-		c := policyv1alpha1.SpreadConstraint{SpreadByField: policyv1alpha1.SpreadByFieldCluster, MinGroups: 1 + r.Intn(2)}
-		c.MaxGroups = c.MinGroups + r.Intn(2)
+	if r.IntN(3) == 0 {
+		c := policyv1alpha1.SpreadConstraint{SpreadByField: policyv1alpha1.SpreadByFieldCluster, MinGroups: 1 + r.IntN(2)}
+		c.MaxGroups = c.MinGroups + r.IntN(2)
 		p.SpreadConstraints = []policyv1alpha1.SpreadConstraint{c}
 	}
 	s := &policyv1alpha1.ReplicaSchedulingStrategy{ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided, ReplicaDivisionPreference: policyv1alpha1.ReplicaDivisionPreferenceWeighted}
 	p.ReplicaScheduling = s
-	switch r.Intn(5) {
+	switch r.IntN(5) {
 	case 0:
 		*s = policyv1alpha1.ReplicaSchedulingStrategy{ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDuplicated}
 	case 1:
@@ -63,7 +62,7 @@ func (r placements) placement() policyv1alpha1.Placement {
 		s.WeightPreference = &policyv1alpha1.ClusterPreferences{}
 		for _, name := range r.clusters {
 			s.WeightPreference.StaticWeightList = append(s.WeightPreference.StaticWeightList, policyv1alpha1.StaticClusterWeight{
-				TargetCluster: policyv1alpha1.ClusterAffinity{ClusterNames: []string{name}}, Weight: int64(1 + r.Intn(3)),
+				TargetCluster: policyv1alpha1.ClusterAffinity{ClusterNames: []string{name}}, Weight: int64(1 + r.IntN(3)),
 			})
 		}
 	}

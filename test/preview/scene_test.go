@@ -51,7 +51,6 @@ func newScene(t *testing.T) *scene {
 	if err := s.Create(t.Context(), ns); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.remove(t) })
 	return s
 }
 
@@ -199,6 +198,7 @@ func same(a, b map[string]state) bool {
 // item is an object of a preview.
 type item struct {
 	Kind, Name                string
+	Namespace                 *string
 	Effect                    string
 	PolicyBefore, PolicyAfter *struct {
 		Namespace *string
@@ -237,10 +237,10 @@ func stateOf(policy *struct {
 	return s
 }
 
-const previewQuery = `query($input: PolicyPreviewInput!) { instance(name: "alpha") { policyPreview(input: $input) {
-	fingerprint assumptions claimed lost takenOver handedOver moved removed unplaced
-	items(first: 500) { kind name effect message policyBefore { namespace name } policyAfter { namespace name } placementsBefore { clusterName replicas } placementsAfter { clusterName replicas } }
-} } }`
+const itemFields = `fingerprint assumptions items(first: 500) {
+	kind namespace name effect message policyBefore { namespace name } policyAfter { namespace name }
+	placementsBefore { clusterName replicas } placementsAfter { clusterName replicas }
+}`
 
 // preview is the preview of a change.
 type preview struct {
@@ -260,22 +260,30 @@ func (s *scene) ask(ctx context.Context, t testing.TB, c *change) (*preview, err
 	if of.GetNamespace() != "" {
 		in["namespace"] = of.GetNamespace()
 	}
-	r, err := s.api.Do(ctx, gql.Request{Query: previewQuery, Variables: map[string]any{"input": in}})
+	p, err := s.send(ctx, gql.Request{Query: `query($input: PolicyPreviewInput!) { instance(name: "alpha") { preview: policyPreview(input: $input) {
+		claimed lost takenOver handedOver moved removed unplaced ` + itemFields + ` } } }`, Variables: map[string]any{"input": in}})
+	if err != nil {
+		return nil, fmt.Errorf("%s (%s): %w", c.name, c.what, err)
+	}
+	return p, nil
+}
+
+// send asks for a preview by the name preview.
+func (s *scene) send(ctx context.Context, of gql.Request) (*preview, error) {
+	r, err := s.api.Do(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	if len(r.Errors) > 0 {
-		return nil, fmt.Errorf("%s (%s): %v", c.name, c.what, r.Errors)
-	}
 	var data struct {
-		Instance struct{ PolicyPreview *preview }
+		Instance struct{ Preview *preview }
 	}
-	return data.Instance.PolicyPreview, errors.Join(json.Unmarshal(r.Data, &data), func() error {
-		if data.Instance.PolicyPreview == nil {
-			return fmt.Errorf("%s: no preview: %s", c.name, r.Body)
-		}
-		return nil
-	}())
+	if err := json.Unmarshal(r.Data, &data); err != nil { //nolint:musttag // The names differ in case only.
+		return nil, err
+	}
+	if data.Instance.Preview == nil || len(r.Errors) > 0 {
+		return nil, fmt.Errorf("no preview: %s", r.Body)
+	}
+	return data.Instance.Preview, nil
 }
 
 func specOf(p client.Object) policyv1alpha1.PropagationSpec {

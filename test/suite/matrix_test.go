@@ -54,7 +54,7 @@ var rootMatrix = []struct {
 	{"instance", `instance(name: "none-such") { kubeconfig { __typename } }`, outcomes{"null", "null", "null", "null"}},
 
 	{"instance", `instance(name: "alpha") { policyPreview(input: {change: DELETE, namespace: "shop", name: "frontend"}) { __typename } }`, outcomes{"PolicyPreview", "PolicyPreview", "null", "null"}},
-	{"instance", `instance(name: "beta") { policyPreview(input: {change: DELETE, namespace: "billing", name: "api"}) { __typename } }`, outcomes{"PolicyPreview", "null", "FORBIDDEN", "null"}},
+	{"instance", `instance(name: "beta") { policyPreview(input: {change: DELETE, namespace: "billing", name: "billing"}) { __typename } }`, outcomes{"PolicyPreview", "null", "FORBIDDEN", "null"}},
 	{"instance", `instance(name: "alpha") { clusterLossPreview(clusters: ["m1"]) { __typename } }`, outcomes{"ClusterLossPreview", "ClusterLossPreview", "null", "null"}},
 	{"instance", `instance(name: "beta") { clusterLossPreview(clusters: ["m3"]) { __typename } }`, outcomes{"ClusterLossPreview", "null", "FORBIDDEN", "null"}},
 	{"instance", `instance(name: "beta") { clusterLossPreview(clusters: ["none-such"]) { __typename } }`, outcomes{"INVALID", "null", "FORBIDDEN", "null"}},

@@ -1,10 +1,13 @@
 package suite
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
 
@@ -36,7 +39,7 @@ func TestPreviews(t *testing.T) {
 		{"too many", `policyPreview(input: {` + toM2 + `}) { items(first: 501) { ` + item + ` } }`, "", "", "INVALID"},
 		{"without the feature gate", `policyPreview(input: {` + toM2 + `}) { assumptions }`, "PolicyPreemption of karmada-controller-manager is disabled", "", ""},
 		{"with it", `policyPreview(input: {` + toM2 + `, assume: {policyPreemption: true, noExecuteEviction: true}}) { assumptions }`, "PolicyPreemption of karmada-controller-manager is enabled", "", ""},
-		{"a policy of no namespace", `policyPreview(input: {change: DELETE, name: "agent"}) { items { ` + item + ` } }`, `"name":"agent","effect":"LOST"`, "", ""},
+		{"a policy of no namespace", `policyPreview(input: {change: DELETE, name: "node-agents"}) { items { ` + item + ` } }`, `"name":"agent","effect":"LOST"`, "", ""},
 		{"a policy that is not there", `policyPreview(input: {change: DELETE, namespace: "shop", name: "none-such"}) { lost }`, "", "", "NOT_FOUND"},
 		{"a policy that is there", `policyPreview(input: {` + strings.Replace(toM2, "UPDATE", "CREATE", 1) + `}) { lost }`, "", "", "ALREADY_EXISTS"},
 		{"a change without spec", `policyPreview(input: {change: UPDATE, namespace: "shop", name: "frontend"}) { lost }`, "", "", "INVALID"},
@@ -65,20 +68,20 @@ func TestPreviews(t *testing.T) {
 func TestPreviewsCostTheSame(t *testing.T) {
 	t.Parallel()
 	on := open(t)
-	requests := func(field string) int {
-		r := on.as(t, "admin").Must(t, gql.Request{Query: fmt.Sprintf(`{ instance(name: "alpha") { %s } }`, field)})
-		if len(r.Errors) > 0 {
-			t.Fatal(r.Errors)
-		}
-		return r.IndexRequests
-	}
-	w := theWorld(t)
-	preview := func(namespace string) int {
-		return requests(fmt.Sprintf(`policyPreview(input: {change: CREATE, namespace: %q, name: "none-such", spec: {
+	preview := func(n int) int {
+		namespace := manyDeployments(t, on, n)
+		query := fmt.Sprintf(`{ instance(name: "alpha") { policyPreview(input: {change: CREATE, namespace: %q, name: "none-such", spec: {
 			resourceSelectors: [{apiVersion: "apps/v1", kind: "Deployment"}], placement: {clusterAffinity: {clusterNames: ["m2"]}}
-		}}) { items(first: 500) { workload { name } } }`, namespace))
+		}}) { claimed items(first: 500) { workload { name } } } } }`, namespace)
+		poll.Until(t, time.Minute, "the index has the Deployments", func(context.Context) error {
+			if r := on.as(t, "admin").Must(t, gql.Request{Query: query}); !strings.Contains(string(r.Data), fmt.Sprintf(`"claimed":%d,`, n)) {
+				return fmt.Errorf("%.200s", r.Body)
+			}
+			return nil
+		})
+		return coldCost(t, on.kairship, query, nil)
 	}
-	few, many := preview(w.a), preview(w.many)
+	few, many := preview(1), preview(50)
 	if few != many {
 		t.Errorf("%d requests for few objects, %d for many", few, many)
 	}

@@ -37,7 +37,7 @@ func (s *policyScene) policyPreview(t *testing.T, k policyKind, change string, s
 		var data struct {
 			Instance struct{ PolicyPreview previewed }
 		}
-		if err := json.Unmarshal(r.Data, &data); err != nil {
+		if err := json.Unmarshal(r.Data, &data); err != nil { //nolint:musttag // The names differ in case only.
 			return err
 		}
 		if found = data.Instance.PolicyPreview; !ready(found) {
@@ -98,7 +98,7 @@ func TestMemberClustersDoWhatIsExpected(t *testing.T) {
 		var data struct {
 			Instance struct{ ClusterLossPreview previewed }
 		}
-		if err := json.Unmarshal(r.Data, &data); err != nil || len(r.Errors) > 0 {
+		if err := json.Unmarshal(r.Data, &data); err != nil || len(r.Errors) > 0 { //nolint:musttag // The names differ in case only.
 			t.Fatal(err, r.Errors)
 		}
 		return data.Instance.ClusterLossPreview.Fingerprint

@@ -61,7 +61,7 @@ func (s *Service) Loss(ctx context.Context, instance string, in LossInput) (*Pre
 			return nil, apierror.In(apierror.Invalid(fmt.Sprintf("clusters[%d]", i), "instance %q has no member cluster %q", instance, name), instance)
 		}
 	}
-	report, err := whatif.ClusterLoss(&r.world, *loss)
+	report, err := whatif.ClusterLoss(&r.world, *loss) //nolint:contextcheck // It is a pure function: the plugins of Karmada that it runs take a context and make nothing of it.
 	if err != nil {
 		return nil, err
 	}

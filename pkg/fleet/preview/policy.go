@@ -63,7 +63,7 @@ func (s *Service) policy(ctx context.Context, instance string, in PolicyInput) (
 			return nil, apierror.In(err, instance)
 		}
 	}
-	report, err := whatif.PolicyChange(&r.world, *change)
+	report, err := whatif.PolicyChange(&r.world, *change) //nolint:contextcheck // It is a pure function: the plugins of Karmada that it runs take a context and make nothing of it.
 	if err != nil {
 		return nil, err
 	}

@@ -74,6 +74,17 @@ func (p *Preview) Items(first *int, effects []whatif.Effect) ([]*Item, error) {
 	return out, nil
 }
 
+// Targets name the workloads among the first objects, as many as Items returns at most.
+func (p *Preview) Targets() []workload.Named {
+	var out []workload.Named
+	for _, i := range p.items[:min(len(p.items), page.MaxSize)] {
+		if w, is := i.Target(); is {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
 // NamespaceOrNil is the object's namespace; nil for one that has none.
 func (i *Item) NamespaceOrNil() *string { return optional(i.Namespace) }
 

@@ -231,7 +231,7 @@ func (r *reading) allBindings() error {
 
 // taintPolicies reads the ClusterTaintPolicies; an older Karmada has none.
 func (r *reading) taintPolicies() (err error) {
-	of := policyv1alpha1.SchemeGroupVersion.WithResource("clustertaintpolicies")
+	of := schema.GroupVersion(policyv1alpha1.GroupVersion).WithResource("clustertaintpolicies")
 	r.world.TaintPolicies, err = decoded[policyv1alpha1.ClusterTaintPolicy](r, of, nil, mostObjects)
 	if errors.Is(err, uncollected.ErrNotServed) {
 		return nil

@@ -104,7 +104,7 @@ func (d *detection) claims(w *World, c Change) ([]claim, error) {
 			continue
 		}
 		one := claim{template: t}
-		if one.beforeRef, _ = claimOf(t); one.beforeRef != nil {
+		if one.beforeRef = claimOf(t); one.beforeRef != nil {
 			one.before = was[*one.beforeRef]
 		}
 		if err := d.claim(&one, c, waits); err != nil {

@@ -151,6 +151,8 @@ func TestPolicyChange(t *testing.T) {
 		{"to other clusters", old, policy(t, "shop", "p", fmt.Sprintf(divided, "m2, m3", "")), map[string]int32{"m1": 2, "m2": 2}, []Placement{{"m2", 2}, {"m3", 2}}, 1, false, false},
 		{"to none", old, policy(t, "shop", "p", fmt.Sprintf(divided, "m9", "")), map[string]int32{"m1": 2, "m2": 2}, nil, 2, true, true},
 		{"nothing that matters to the scheduler", old, policy(t, "shop", "p", fmt.Sprintf(divided, "m1, m2", ", priority: 3")), map[string]int32{"m1": 3, "m2": 1}, []Placement{{"m1", 3}, {"m2", 1}}, 0, false, false},
+		{"no change of the binding, so that a new cluster is not looked at", policy(t, "shop", "p", anyOf), policy(t, "shop", "p", `{resourceSelectors: [{}], priority: 3}`), map[string]int32{"m1": 4, "m2": 4}, []Placement{{"m1", 4}, {"m2", 4}}, 0, false, false},
+		{"a change of the binding, so that it is", policy(t, "shop", "p", anyOf), policy(t, "shop", "p", `{resourceSelectors: [{}], conflictResolution: Overwrite}`), map[string]int32{"m1": 4, "m2": 4}, []Placement{{"m1", 4}, {"m2", 4}, {"m3", 4}}, 0, false, false},
 		{"lazily", old, policy(t, "shop", "p", fmt.Sprintf(divided, "m3", ", activationPreference: Lazy")), map[string]int32{"m1": 2, "m2": 2}, []Placement{{"m1", 2}, {"m2", 2}}, 0, false, true},
 		{"deleted: it stays where it is", old, nil, map[string]int32{"m1": 2, "m2": 2}, []Placement{{"m1", 2}, {"m2", 2}}, 0, false, true},
 		{"suspended", old, policy(t, "shop", "p", fmt.Sprintf(divided, "m1, m2", ", schedulerName: mine")), map[string]int32{"m1": 2, "m2": 2}, []Placement{{"m1", 2}, {"m2", 2}}, 0, false, true},

@@ -75,11 +75,7 @@ func ClusterLoss(w *World, l Loss) (*Report, error) {
 	items := []Item{}
 	for _, b := range w.Bindings {
 		if slices.ContainsFunc(b.Spec.Clusters, func(t workv1alpha2.TargetCluster) bool { return lost[t.Name] != nil }) {
-			item, err := s.lossOf(b, lost, l, w.Settings)
-			if err != nil {
-				return nil, err
-			}
-			items = append(items, *item)
+			items = append(items, *s.lossOf(b, lost, l, w.Settings))
 		}
 	}
 	names := slices.Sorted(slices.Values(l.Clusters))
@@ -106,13 +102,13 @@ func (l Loss) apply(w *World, was *clusterv1alpha1.Cluster) *clusterv1alpha1.Clu
 }
 
 // lossOf computes what becomes of a binding with replicas in a lost cluster.
-func (s *scheduler) lossOf(was *workv1alpha2.ResourceBinding, lost map[string]*clusterv1alpha1.Cluster, l Loss, settings Settings) (*Item, error) {
+func (s *scheduler) lossOf(was *workv1alpha2.ResourceBinding, lost map[string]*clusterv1alpha1.Cluster, l Loss, settings Settings) *Item {
 	r := &was.Spec.Resource
 	item := &Item{
 		APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID,
 		Before: placements(was.Spec.Clusters), Effect: Unchanged,
 	}
-	item.PolicyBefore, _ = claimOf(was)
+	item.PolicyBefore = claimOf(was)
 	item.PolicyAfter = item.PolicyBefore
 	b := was.DeepCopy()
 	var notes []string
@@ -126,10 +122,7 @@ func (s *scheduler) lossOf(was *workv1alpha2.ResourceBinding, lost map[string]*c
 	case !schedulable(b):
 		notes = append(notes, "Karmada's scheduler does not look at it, so that nothing replaces what is lost")
 	case moves || due(b, s.clusters):
-		decided, err := s.decide(b)
-		if err != nil {
-			return nil, err
-		}
+		decided := s.decide(b)
 		after, item.Unplaced = decided.clusters, decided.failure != ""
 		if decided.failure != "" {
 			notes = append(notes, decided.failure)
@@ -146,11 +139,11 @@ func (s *scheduler) lossOf(was *workv1alpha2.ResourceBinding, lost map[string]*c
 		notes = []string{"it stays in the cluster"}
 	}
 	item.Message = strings.Join(notes, "; ")
-	return item, nil
+	return item
 }
 
 // evict evicts a binding from the lost clusters whose NoExecute taints it does not tolerate forever, and
-// returns what there is to say. It follows needEvictionWithCurrentTime and syncBindingEviction.
+// returns explanations. It follows needEvictionWithCurrentTime and syncBindingEviction.
 func evict(b *workv1alpha2.ResourceBinding, lost map[string]*clusterv1alpha1.Cluster, settings Settings) []string {
 	var notes []string
 	placement, err := helper.GetAppliedPlacement(b.Annotations)

@@ -2,7 +2,7 @@ package whatif
 
 import (
 	"fmt"
-	"math/rand"
+	"math/rand/v2"
 	"testing"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
@@ -82,7 +82,7 @@ func TestClusterLossConcernsNothingElse(t *testing.T) {
 
 // BenchmarkClusterLoss is 100 bindings over 100 clusters: it has to stay under a second.
 func BenchmarkClusterLoss(b *testing.B) {
-	r := rand.New(rand.NewSource(3)) //nolint:gosec // Repeatable on purpose.
+	r := rand.New(rand.NewPCG(3, 0)) //nolint:gosec // Repeatable on purpose.
 	w := &World{}
 	for i := range 100 {
 		w.Clusters = append(w.Clusters, cluster(fmt.Sprintf("m%d", i), 100))

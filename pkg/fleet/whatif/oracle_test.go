@@ -3,7 +3,7 @@ package whatif
 import (
 	"context"
 	"errors"
-	"math/rand"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// real schedules with Karmada's own scheduler. It starts a goroutine that never ends.
-func real(t *testing.T, clusters []*clusterv1alpha1.Cluster) core.ScheduleAlgorithm {
+// karmadas schedules with Karmada's own scheduler. It starts a goroutine that never ends.
+func karmadas(t *testing.T, clusters []*clusterv1alpha1.Cluster) core.ScheduleAlgorithm {
 	t.Helper()
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
 	for _, c := range clusters {
@@ -37,16 +37,16 @@ func real(t *testing.T, clusters []*clusterv1alpha1.Cluster) core.ScheduleAlgori
 // TestScheduleIsThatOfKarmada compares the scheduler with Karmada's own over random placements, clusters and
 // bindings. The order of clusters, which Karmada leaves to chance, does not matter.
 func TestScheduleIsThatOfKarmada(t *testing.T) {
-	r := rand.New(rand.NewSource(1)) //nolint:gosec // Repeatable on purpose.
+	r := rand.New(rand.NewPCG(1, 0)) //nolint:gosec // Repeatable on purpose.
 	placed := 0
 	for range 40 {
-		n := 1 + r.Intn(8)
+		n := 1 + r.IntN(8)
 		clusters := randomClusters(r, n)
 		theirs, err := newScheduler(clusters)
 		if err != nil {
 			t.Fatal(err)
 		}
-		karmada := real(t, clusters)
+		karmada := karmadas(t, clusters)
 		for i := range 50 {
 			b := randomBinding(t, r, i, n)
 			ours, err := theirs.schedule(b.Spec.DeepCopy(), &b.Status)
@@ -81,7 +81,7 @@ func kindOf(err error) string {
 
 // TestScheduleWritesToNothing checks that what is observed stays as it was.
 func TestScheduleWritesToNothing(t *testing.T) {
-	r := rand.New(rand.NewSource(2)) //nolint:gosec // Repeatable on purpose.
+	r := rand.New(rand.NewPCG(2, 0)) //nolint:gosec // Repeatable on purpose.
 	w := &World{Clusters: randomClusters(r, 5)}
 	var before []*workv1alpha2.ResourceBinding
 	for i := range 100 {

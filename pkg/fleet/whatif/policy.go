@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 // PolicyChange computes what a change of a policy does. The change's Before is not looked up in the world.
@@ -23,11 +24,7 @@ func PolicyChange(w *World, c Change) (*Report, error) {
 	}
 	items := make([]Item, 0, len(claims))
 	for i := range claims {
-		item, err := s.item(&claims[i], found.of(claims[i].template), c)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, *item)
+		items = append(items, *s.item(&claims[i], found.of(claims[i].template), c))
 	}
 	return newReport(w, identityOf(c), items, policyAssumptions(w, c, found, claims))
 }
@@ -42,7 +39,7 @@ func identityOf(c Change) any {
 }
 
 // item computes what becomes of one object.
-func (s *scheduler) item(one *claim, was *workv1alpha2.ResourceBinding, c Change) (*Item, error) {
+func (s *scheduler) item(one *claim, was *workv1alpha2.ResourceBinding, c Change) *Item {
 	t := one.template
 	item := &Item{
 		APIVersion: t.GetAPIVersion(), Kind: t.GetKind(), Namespace: t.GetNamespace(), Name: t.GetName(), UID: t.GetUID(),
@@ -57,20 +54,16 @@ func (s *scheduler) item(one *claim, was *workv1alpha2.ResourceBinding, c Change
 		clusters = was.Spec.Clusters
 	}
 	item.Before = placements(clusters)
-	after, err := s.afterwards(one, was, item)
-	if err != nil {
-		return nil, err
-	}
-	item.After = placements(after)
+	item.After = placements(s.afterwards(one, was, item))
 	item.Effect = effectOf(item, c)
 	if item.Message == "" && item.Effect == Lost && len(item.After) > 0 {
 		item.Message = "no policy claims it any more; it stays in its clusters, and nothing schedules it"
 	}
-	return item, nil
+	return item
 }
 
-// afterwards returns the clusters of an object, and adds to its item what there is to say.
-func (s *scheduler) afterwards(one *claim, was *workv1alpha2.ResourceBinding, item *Item) ([]workv1alpha2.TargetCluster, error) {
+// afterwards returns the clusters of an object, and adds an explanation to its item.
+func (s *scheduler) afterwards(one *claim, was *workv1alpha2.ResourceBinding, item *Item) []workv1alpha2.TargetCluster {
 	var keeps []workv1alpha2.TargetCluster
 	if was != nil {
 		keeps = was.Spec.Clusters
@@ -78,37 +71,40 @@ func (s *scheduler) afterwards(one *claim, was *workv1alpha2.ResourceBinding, it
 	switch p := one.after; {
 	case one.waiting:
 		item.Message = "the policy that selects it waits for override policies that do not exist"
-		return keeps, nil
+		return keeps
 	case p == nil || !p.Selects(one.template):
-		return keeps, nil
+		return keeps
 	case p.lazy() && !one.freed:
 		item.Message = "the policy is activated lazily: it takes effect with the next change of the object"
-		return keeps, nil
+		return keeps
+	}
+	kept := !one.freed && one.beforeRef != nil && *one.beforeRef == one.after.Ref()
+	if was == nil && kept {
+		item.Message = "Karmada has made no binding of it, and looks at it again when it changes"
+		return keeps
 	}
 	b, err := bound(one.template, was, one.after)
 	if err != nil {
 		item.Message = "its replicas cannot be read: " + err.Error()
-		return keeps, nil //nolint:nilerr // Karmada fails for this object too, and goes on with the others.
+		return keeps // Karmada fails for this object too, and goes on with the others.
 	}
 	switch {
 	case b.Spec.SchedulingSuspended():
 		item.Message = "its scheduling is suspended"
-		return keeps, nil
+		return keeps
 	case !schedulable(b):
 		item.Message = "its policy leaves it to the scheduler " + b.Spec.SchedulerName + ", which is not simulated"
-		return keeps, nil
-	case !due(b, s.clusters):
-		return keeps, nil
+		return keeps
+	case kept && equality.Semantic.DeepEqual(was.Spec, b.Spec) || !due(b, s.clusters):
+		// A binding that is written as it was makes no event for the scheduler.
+		return keeps
 	}
-	decided, err := s.decide(b)
-	if err != nil {
-		return nil, err
-	}
+	decided := s.decide(b)
 	item.Unplaced, item.Message = decided.failure != "", decided.failure
 	if !item.Unplaced && len(decided.clusters) == 0 && b.Spec.Replicas > 0 {
 		item.Unplaced, item.Message = true, "the scheduler chooses no cluster"
 	}
-	return decided.clusters, nil
+	return decided.clusters
 }
 
 // effectOf is the effect of a change on an object, seen from the policy that is changed.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	configv1alpha1 "github.com/karmada-io/karmada/pkg/apis/config/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -19,7 +20,7 @@ import (
 // The interpreters that are compiled into Karmada.
 var (
 	nativeInterpreter     = native.NewDefaultInterpreter()
-	thirdPartyInterpreter = thirdparty.NewConfigurableInterpreter()
+	thirdPartyInterpreter = sync.OnceValue(thirdparty.NewConfigurableInterpreter)
 )
 
 // bound returns the binding that Karmada's detector makes of a template and the policy that claims it: the
@@ -75,8 +76,8 @@ func idOr(p *Policy) string {
 func interpret(t *unstructured.Unstructured, spec *workv1alpha2.ResourceBindingSpec) error {
 	gvk, err := t.GroupVersionKind(), error(nil)
 	switch {
-	case thirdPartyInterpreter.HookEnabled(gvk, configv1alpha1.InterpreterOperationInterpretReplica):
-		spec.Replicas, spec.ReplicaRequirements, _, err = thirdPartyInterpreter.GetReplicas(t)
+	case thirdPartyInterpreter().HookEnabled(gvk, configv1alpha1.InterpreterOperationInterpretReplica):
+		spec.Replicas, spec.ReplicaRequirements, _, err = thirdPartyInterpreter().GetReplicas(t)
 	case nativeInterpreter.HookEnabled(gvk, configv1alpha1.InterpreterOperationInterpretReplica):
 		spec.Replicas, spec.ReplicaRequirements, err = nativeInterpreter.GetReplicas(t)
 	}

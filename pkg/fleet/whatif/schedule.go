@@ -152,21 +152,21 @@ type decision struct {
 
 // decide schedules a binding and returns its clusters afterwards: where no cluster fits it loses those that
 // it had, and where only room is missing it keeps them.
-func (s *scheduler) decide(b *workv1alpha2.ResourceBinding) (decision, error) {
+func (s *scheduler) decide(b *workv1alpha2.ResourceBinding) decision {
 	spec := b.Spec.DeepCopy()
 	clusters, err := s.withAffinities(spec, &b.Status)
 	var noFit *framework.FitError
 	var noRoom *framework.UnschedulableError
 	switch {
 	case err == nil:
-		return decision{clusters: clusters}, nil
+		return decision{clusters: clusters}
 	case errors.As(err, &noFit):
-		return decision{failure: described(noFit)}, nil
+		return decision{failure: described(noFit)}
 	case errors.As(err, &noRoom):
-		return decision{clusters: b.Spec.Clusters, failure: "the clusters that fit have no room for all replicas"}, nil
+		return decision{clusters: b.Spec.Clusters, failure: "the clusters that fit have no room for all replicas"}
 	}
 	// Everything else Karmada's scheduler reports as an error, tries again, and changes nothing.
-	return decision{clusters: b.Spec.Clusters, failure: err.Error()}, nil
+	return decision{clusters: b.Spec.Clusters, failure: err.Error()}
 }
 
 // described says why no cluster fits, the same text for the same reasons.

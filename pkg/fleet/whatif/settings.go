@@ -39,6 +39,6 @@ func SettingsOf(fingerprint string) (Settings, bool) {
 // NeedsSpec reports whether more than the metadata of templates of a kind matters: for kinds of which Karmada
 // reads the replicas.
 func NeedsSpec(gvk schema.GroupVersionKind) bool {
-	return thirdPartyInterpreter.HookEnabled(gvk, configv1alpha1.InterpreterOperationInterpretReplica) ||
+	return thirdPartyInterpreter().HookEnabled(gvk, configv1alpha1.InterpreterOperationInterpretReplica) ||
 		nativeInterpreter.HookEnabled(gvk, configv1alpha1.InterpreterOperationInterpretReplica)
 }

@@ -105,21 +105,21 @@ func (p *Policy) named(t *unstructured.Unstructured) bool {
 	return false
 }
 
-// claimOf returns the policy that a template or a binding belongs to, and its permanent ID; nil for none.
-func claimOf(o metav1.Object) (*PolicyRef, string) {
+// claimOf returns the policy that a template or a binding belongs to; nil for none.
+func claimOf(o metav1.Object) *PolicyRef {
 	labels, annotations := o.GetLabels(), o.GetAnnotations()
 	if id := labels[policyv1alpha1.PropagationPolicyPermanentIDLabel]; id != "" {
 		ref := PolicyRef{annotations[policyv1alpha1.PropagationPolicyNamespaceAnnotation], annotations[policyv1alpha1.PropagationPolicyNameAnnotation]}
 		if ref.Namespace != "" && ref.Name != "" {
-			return &ref, id
+			return &ref
 		}
 	}
 	if id := labels[policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel]; id != "" {
 		if name := annotations[policyv1alpha1.ClusterPropagationPolicyAnnotation]; name != "" {
-			return &PolicyRef{Name: name}, id
+			return &PolicyRef{Name: name}
 		}
 	}
-	return nil, ""
+	return nil
 }
 
 // claimed reports whether a scheduler looks at a binding, as resourceBindingEventFilter of Karmada's

@@ -3,7 +3,7 @@ package whatif
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand"
+	"math/rand/v2"
 	"testing"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 )
 
@@ -96,45 +95,45 @@ func randomPlacement(r *rand.Rand, clusters int) policyv1alpha1.Placement {
 	p := policyv1alpha1.Placement{}
 	affinity := func() policyv1alpha1.ClusterAffinity {
 		a := policyv1alpha1.ClusterAffinity{}
-		switch r.Intn(4) {
+		switch r.IntN(4) {
 		case 0:
 			for i := range clusters {
-				if r.Intn(2) == 0 {
+				if r.IntN(2) == 0 {
 					a.ClusterNames = append(a.ClusterNames, fmt.Sprintf("m%d", i))
 				}
 			}
 		case 1:
-			a.ExcludeClusters = []string{fmt.Sprintf("m%d", r.Intn(clusters))}
+			a.ExcludeClusters = []string{fmt.Sprintf("m%d", r.IntN(clusters))}
 		case 2:
-			a.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"zone": string(rune('a' + r.Intn(3)))}}
+			a.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"zone": string(rune('a' + r.IntN(3)))}}
 		}
 		return a
 	}
-	switch r.Intn(4) {
+	switch r.IntN(4) {
 	case 0:
 	case 1:
-		for i := range 1 + r.Intn(3) {
+		for i := range 1 + r.IntN(3) {
 			p.ClusterAffinities = append(p.ClusterAffinities, policyv1alpha1.ClusterAffinityTerm{AffinityName: fmt.Sprintf("term%d", i), ClusterAffinity: affinity()})
 		}
 	default:
-		p.ClusterAffinity = ptr.To(affinity())
+		p.ClusterAffinity = new(affinity())
 	}
-	if r.Intn(4) == 0 {
+	if r.IntN(4) == 0 {
 		p.ClusterTolerations = []corev1.Toleration{{Key: "maintenance", Operator: corev1.TolerationOpExists}}
 	}
-	if r.Intn(3) == 0 {
-		c := policyv1alpha1.SpreadConstraint{SpreadByField: policyv1alpha1.SpreadByFieldCluster, MinGroups: 1 + r.Intn(2)}
-		if r.Intn(2) == 0 {
-			c.MaxGroups = c.MinGroups + r.Intn(2)
+	if r.IntN(3) == 0 {
+		c := policyv1alpha1.SpreadConstraint{SpreadByField: policyv1alpha1.SpreadByFieldCluster, MinGroups: 1 + r.IntN(2)}
+		if r.IntN(2) == 0 {
+			c.MaxGroups = c.MinGroups + r.IntN(2)
 		}
 		p.SpreadConstraints = append(p.SpreadConstraints, c)
-		if r.Intn(3) == 0 {
+		if r.IntN(3) == 0 {
 			p.SpreadConstraints = append(p.SpreadConstraints, policyv1alpha1.SpreadConstraint{SpreadByField: policyv1alpha1.SpreadByFieldRegion, MinGroups: 1, MaxGroups: 2})
 		}
 	}
 	s := &policyv1alpha1.ReplicaSchedulingStrategy{ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided}
 	p.ReplicaScheduling = s
-	switch r.Intn(5) {
+	switch r.IntN(5) {
 	case 0:
 		p.ReplicaScheduling = nil
 	case 1:
@@ -146,12 +145,12 @@ func randomPlacement(r *rand.Rand, clusters int) policyv1alpha1.Placement {
 		s.WeightPreference = &policyv1alpha1.ClusterPreferences{DynamicWeight: policyv1alpha1.DynamicWeightByAvailableReplicas}
 	case 4:
 		s.ReplicaDivisionPreference = policyv1alpha1.ReplicaDivisionPreferenceWeighted
-		if r.Intn(2) == 0 {
+		if r.IntN(2) == 0 {
 			s.WeightPreference = &policyv1alpha1.ClusterPreferences{}
 			for i := range clusters {
-				if r.Intn(3) > 0 {
+				if r.IntN(3) > 0 {
 					s.WeightPreference.StaticWeightList = append(s.WeightPreference.StaticWeightList, policyv1alpha1.StaticClusterWeight{
-						TargetCluster: policyv1alpha1.ClusterAffinity{ClusterNames: []string{fmt.Sprintf("m%d", i)}}, Weight: int64(1 + r.Intn(3)),
+						TargetCluster: policyv1alpha1.ClusterAffinity{ClusterNames: []string{fmt.Sprintf("m%d", i)}}, Weight: int64(1 + r.IntN(3)),
 					})
 				}
 			}
@@ -165,17 +164,17 @@ func randomBinding(t testing.TB, r *rand.Rand, n, clusters int) *workv1alpha2.Re
 	t.Helper()
 	p := &Policy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "p", Labels: map[string]string{idLabel("shop"): "id"}}}
 	p.Spec.Placement = randomPlacement(r, clusters)
-	of := deployment(fmt.Sprintf("d%d", n), int64(r.Intn(9)), nil)
+	of := deployment(fmt.Sprintf("d%d", n), int64(r.IntN(9)), nil)
 	of.SetUID(types.UID(fmt.Sprintf("%08x", r.Uint32())))
 	placed := map[string]int32{}
-	if r.Intn(2) == 0 {
-		for range 1 + r.Intn(3) {
-			placed[fmt.Sprintf("m%d", r.Intn(clusters))] = int32(1 + r.Intn(4))
+	if r.IntN(2) == 0 {
+		for range 1 + r.IntN(3) {
+			placed[fmt.Sprintf("m%d", r.IntN(clusters))] = int32(1 + r.IntN(4))
 		}
 	}
 	b := binding(t, of, p, placed)
-	if r.Intn(8) == 0 {
-		b.Spec.GracefulEvictionTasks = []workv1alpha2.GracefulEvictionTask{{FromCluster: fmt.Sprintf("m%d", r.Intn(clusters))}}
+	if r.IntN(8) == 0 {
+		b.Spec.GracefulEvictionTasks = []workv1alpha2.GracefulEvictionTask{{FromCluster: fmt.Sprintf("m%d", r.IntN(clusters))}}
 	}
 	return b
 }
@@ -184,10 +183,10 @@ func randomBinding(t testing.TB, r *rand.Rand, n, clusters int) *workv1alpha2.Re
 func randomClusters(r *rand.Rand, n int) []*clusterv1alpha1.Cluster {
 	out := make([]*clusterv1alpha1.Cluster, n)
 	for i := range out {
-		c := cluster(fmt.Sprintf("m%d", i), int64(r.Intn(20)))
+		c := cluster(fmt.Sprintf("m%d", i), int64(r.IntN(20)))
 		c.Labels["zone"] = string(rune('a' + i%3))
 		c.Spec.Region, c.Spec.Provider = fmt.Sprintf("r%d", i%2), "p"
-		switch r.Intn(10) {
+		switch r.IntN(10) {
 		case 0:
 			c.Spec.Taints = []corev1.Taint{{Key: "maintenance", Effect: corev1.TaintEffectNoSchedule}}
 		case 1:

@@ -58,6 +58,8 @@ type upstream struct {
 
 	mu    sync.Mutex
 	asked []string
+	// dry are those of asked that were dry runs.
+	dry   []string
 	users map[string]bool
 	sent  map[string]string
 }
@@ -71,6 +73,9 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.asked = append(u.asked, r.Method+" "+r.URL.Path)
+	if r.URL.Query().Get("dryRun") == "All" || strings.Contains(string(body), `"dryRun":["All"]`) {
+		u.dry = append(u.dry, r.Method+" "+r.URL.Path)
+	}
 	u.users[r.Header.Get("Impersonate-User")] = true
 	u.sent[r.Method] = string(body)
 	w.Header().Set("Content-Type", "application/json")
