@@ -20809,7 +20809,7 @@ extend type Instance {
     from: Time
     "Only what changed before this time."
     to: Time
-    "Of another object in it, also of one that is gone; of the instance itself unless told."
+    "Of another object in it, also of one that no longer exists; of the instance itself unless told."
     object: TimelineObject
   ): TimelineEntryConnection!
 }

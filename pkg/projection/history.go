@@ -158,7 +158,7 @@ func (o *observed) policy() string {
 	return o.PolicyNamespace + "/" + o.PolicyName
 }
 
-// scheduling is what the history says of a workload in a cluster; empty where it is not there.
+// scheduling is what the history has about a workload in a cluster; empty where it is not there.
 func (p *Placement) scheduling() string {
 	switch {
 	case p.Cluster == "":

@@ -189,7 +189,7 @@ func (db *DB) insertWrite() string {
 }
 
 // SetObjects stores the states of objects of one kind that are known from elsewhere than from the index, and
-// records how they changed. Those of the kind that are missing are gone.
+// records how they changed. Those of the kind that are missing no longer exist.
 func (db *DB) SetObjects(ctx context.Context, kind string, all []ObjectState) error {
 	before, err := read[ObjectState](&Snapshot{db: db, session: db.sql, ctx: ctx}, "SELECT "+db.object(of{"o", workloadKey}, of{"o", objectStateColumns})+" FROM kairship.object_state o WHERE o.kind = $1", kind)
 	if err != nil {

@@ -50,7 +50,7 @@ func KeyOfInstance(i *instance.Instance) projection.ObjectKey {
 	return projection.ObjectKey{Instance: i.Name, Kind: projection.KindInstance, Name: i.Name}
 }
 
-// OfObject returns the timeline of any object of an instance, also of one that is gone. canRead reports whether
+// OfObject returns the timeline of any object of an instance, also of one that no longer exists. canRead reports whether
 // the user may read the objects in a namespace; the empty one stands for those without. Where they may not, it is empty,
 // as it is for an object that there never was.
 func (s *Service) OfObject(ctx context.Context, instance string, o *Object, canRead func(namespace string) bool, args *Args) (*Connection, error) {
