@@ -37,11 +37,13 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/fieldmanager"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/manifestpreview"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/nativeapi"
@@ -51,6 +53,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/projected"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
+	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
 	"github.com/kairship-io/kairship/pkg/fleet/usage"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -120,12 +123,13 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		source.Pods, source.Sent = states, states
 	}
 	fleet := newFleet(inventory, tracker, idx, loaders.NewReader(source), permissions, newIndexWaiter(inventory, idx, clients), clients)
+	fleet.Timelines.History = source
 	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
 		return nil, err
 	}
 	scope := func(ctx context.Context) context.Context {
 		ctx, _ = requeststats.With(freshness.Begin(ctx, time.Now()))
-		return loaders.With(usage.With(access.With(countedAs(ctx))), source)
+		return loaders.With(timeline.With(usage.With(access.With(countedAs(ctx)))), source)
 	}
 	users := quota.New(o.limits.userLimits(), time.Now)
 	followLogs(&fleet, users, scope, logger)
@@ -136,7 +140,11 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	if err != nil {
 		return nil, err
 	}
-	fleet.Write = newWrites(own, fleet, inventory, kube, clients, tokens, logger)
+	recorder, err := recordWrites(o.indexDatabaseFile, fleet.Instances)
+	if err != nil {
+		return nil, err
+	}
+	fleet.Write = newWrites(own, fleet, inventory, kube, clients, tokens, recorder, logger)
 	fleet.Previews = newPreviews(fleet)
 	fleet.Write.Instances = newInstanceWrites(own, fleet, inventory, kube, o.instances.addresses.Limits())
 	schema := generated.NewExecutableSchema(generated.Config{
@@ -256,6 +264,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Pods:             pods,
 		PodLogs:          &podlog.Service{Clients: clients, Workloads: workloads},
 		Usage:            &usage.Service{Clients: clients, Workloads: workloads},
+		FieldManagers:    &fieldmanager.Service{Clients: clients},
 		Images:           image.NewService(lister, instances, pods, workloads),
 		Bindings:         binding.NewService(lister),
 		Policies:         policy.NewService(lister),
@@ -264,6 +273,8 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		ClusterNodes:     clusternode.NewService(anyKind),
 		KarmadaResources: karmadaresource.NewService(anyKind),
 		Search:           search.NewService(lister, instances, clusters, inventory),
+		ManifestPreviews: &manifestpreview.Service{Evidence: consistent, Resources: anyKind},
+		Timelines:        &timeline.Service{Instances: instances, Freshness: tracker, Now: time.Now},
 	}
 }
 

@@ -69,8 +69,8 @@ func collectedIn(inventory client.Reader) consistency.Collected {
 }
 
 // newWrites makes the services of all mutations.
-func newWrites(global client.Client, fleet resolvers.Fleet, inventory client.Reader, kube kubernetes.Interface, clients instanceproxy.Clients, tokens *consistency.Tokens, logger *slog.Logger) resolvers.Write {
-	writer := &write.Writer{Access: fleet.Access, Clients: clients, Tokens: tokens, Logger: logger, Now: time.Now}
+func newWrites(global client.Client, fleet resolvers.Fleet, inventory client.Reader, kube kubernetes.Interface, clients instanceproxy.Clients, tokens *consistency.Tokens, recorder *write.Recorder, logger *slog.Logger) resolvers.Write {
+	writer := &write.Writer{Access: fleet.Access, Clients: clients, Tokens: tokens, Logger: logger, Now: time.Now, Recorder: recorder}
 	anyKind, policyWrites := &resources.Service{Writer: writer, Operations: fleet.Operations}, policies.NewWrites(writer)
 	return resolvers.Write{
 		Applications: &applications.Service{Writer: writer, Resources: anyKind, Policies: policyWrites},
@@ -97,5 +97,7 @@ func newPreviews(fleet resolvers.Fleet) *preview.Service {
 	}
 	fleet.Write.Policies.ExpectPropagation(s.ExpectPolicy)
 	fleet.Write.Members.Previews = s
+	fleet.ManifestPreviews.Policies, fleet.ManifestPreviews.Applies = fleet.Write.Policies, fleet.Write.Resources
+	fleet.Write.Policies.ExpectOverride(fleet.ManifestPreviews.ExpectOverride)
 	return s
 }

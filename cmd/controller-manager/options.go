@@ -83,6 +83,7 @@ type options struct {
 	collectOfMembers      []string
 
 	indexDatabaseFile string
+	historyRetention  time.Duration
 
 	waitForAPIs     time.Duration
 	shutdownTimeout time.Duration
@@ -124,6 +125,7 @@ func (o *options) flags() []flags.Group {
 			f.StringSliceVar(&o.collectOfInstances, "collect-of-instances", nil, "`kinds` that are collected of every instance besides those that always are, as group/version/resource with the plural name, separated by commas; an Instance names more in spec.collect.ofInstance")
 			f.StringSliceVar(&o.collectOfMembers, "collect-of-members", nil, "`kinds` that are collected of every member cluster besides those that always are, written in the same way; an Instance names more in spec.collect.ofMembers")
 			f.StringVar(&o.indexDatabaseFile, "index-database-file", "", "`file` with the DSN of Clusterpedia's database, postgres://user:password@host:port/database or file:/path/of/the/index.db, in which the projection is kept; read again after a failure; no projection is kept when empty")
+			f.DurationVar(&o.historyRetention, "history-retention", 30*24*time.Hour, "how long the history of workloads, member clusters, policies and instances is kept; an Instance says otherwise in spec.historyRetentionDays")
 		}),
 		flags.NewGroup("Addresses", o.addresses.Define),
 		flags.NewGroup("Managed instances", func(f *pflag.FlagSet) {
@@ -218,6 +220,7 @@ func (o *options) validate(problems *flags.Problems) {
 	check(o.metricsAddress == "0" || o.metricsAddress != o.healthAddress || strings.HasSuffix(o.metricsAddress, ":0"),
 		"--metrics-bind-address: must not be that of --health-probe-bind-address (%s)", o.healthAddress)
 	o.validateMetrics(problems)
+	check(o.historyRetention >= time.Hour, "--history-retention: must be one hour or more")
 	problems.File("--index-database-file", o.indexDatabaseFile)
 	for flag, texts := range map[string][]string{"--collect-of-instances": o.collectOfInstances, "--collect-of-members": o.collectOfMembers} {
 		_, err := kinds(texts)

@@ -98,7 +98,7 @@ func TestFlagsOfTheContract(t *testing.T) {
 		kubeAPIQPS: 200, kubeAPIBurst: 400, kubeAPIConcurrency: 16, metricsAddress: "127.0.0.1:8080", healthAddress: ":8081",
 		leaderElect: true, leaderNamespace: "kairship-system", leaseDuration: 15 * time.Second, renewDeadline: 10 * time.Second, retryPeriod: time.Second,
 		retryFirstPause: 500 * time.Millisecond, retryLongestPause: time.Minute,
-		probeInterval: 5 * time.Second, probeTimeout: 3 * time.Second, statisticsInterval: 10 * time.Second, importInterval: 30 * time.Second, accessInterval: 30 * time.Second, revokedRetention: 7 * 24 * time.Hour,
+		probeInterval: 5 * time.Second, probeTimeout: 3 * time.Second, statisticsInterval: 10 * time.Second, importInterval: 30 * time.Second, accessInterval: 30 * time.Second, revokedRetention: 7 * 24 * time.Hour, historyRetention: 30 * 24 * time.Hour,
 		webhookSecret: "kairship-system/kairship-global-management", indexNamespace: "clusterpedia-system", waitForAPIs: time.Minute, shutdownTimeout: 20 * time.Second,
 		logLevel: "info", logFormat: "json",
 	}

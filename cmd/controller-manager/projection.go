@@ -24,11 +24,11 @@ const projectionPause = 5 * time.Second
 
 // keepProjection has the leader keep the projection in the database that a file names;
 // nothing is kept without one.
-func keepProjection(mgr manager.Manager, file string) error {
+func keepProjection(mgr manager.Manager, file string, retention time.Duration) error {
 	if file == "" {
 		return nil
 	}
-	keeper := &projectionKeeper{file: file, inventory: mgr.GetCache(), log: ctrl.Log.WithName("projection"), metrics: projector.NewMetrics()}
+	keeper := &projectionKeeper{file: file, retention: retention, inventory: mgr.GetCache(), log: ctrl.Log.WithName("projection"), metrics: projector.NewMetrics()}
 	for _, collector := range keeper.metrics.Collectors() {
 		if err := metrics.Registry.Register(collector); err != nil {
 			return err
@@ -40,6 +40,7 @@ func keepProjection(mgr manager.Manager, file string) error {
 // projectionKeeper keeps the projection while this replica leads.
 type projectionKeeper struct {
 	file      string
+	retention time.Duration
 	inventory client.Reader
 	log       logr.Logger
 	metrics   *projector.Metrics
@@ -74,7 +75,7 @@ func (k *projectionKeeper) keep(ctx context.Context) error {
 		return fmt.Errorf("--index-database-file: %w", err)
 	}
 	defer func() { _ = db.Close() }()
-	p := &projector.Projector{DB: db, Log: k.log, Metrics: k.metrics, Collections: k.collections, CheckInterval: projector.DefaultCheckInterval}
+	p := &projector.Projector{DB: db, Log: k.log, Metrics: k.metrics, Collections: k.collections, CheckInterval: projector.DefaultCheckInterval, Instances: k.instances, HistoryRetention: k.retention}
 	return p.Run(ctx)
 }
 
@@ -95,6 +96,22 @@ func (k *projectionKeeper) collections(ctx context.Context) ([]projection.Collec
 		all = append(all, projection.Collection{
 			Cluster: c.Name, Instance: owners.InstanceOf(ctx, c.Name), Stale: freshness.CollectionFails(ctx, k.inventory, c.Name, now),
 		})
+	}
+	return all, nil
+}
+
+// instances are those of the inventory, for their history.
+func (k *projectionKeeper) instances(ctx context.Context) ([]projector.Instance, error) {
+	var list v1alpha1.InstanceList
+	if err := k.inventory.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the instances: %w", err)
+	}
+	all := make([]projector.Instance, len(list.Items))
+	for i := range list.Items {
+		all[i].Instance = &list.Items[i]
+		if days := list.Items[i].Spec.HistoryRetentionDays; days != nil {
+			all[i].Retention = time.Duration(*days) * 24 * time.Hour
+		}
 	}
 	return all, nil
 }

@@ -62,7 +62,7 @@ func serve(ctx context.Context, o *options) error {
 	if err := controllers.Setup(ctx, mgr, settings); err != nil {
 		return err
 	}
-	if err := keepProjection(mgr, o.indexDatabaseFile); err != nil {
+	if err := keepProjection(mgr, o.indexDatabaseFile, o.historyRetention); err != nil {
 		return err
 	}
 	err = mgr.Start(ctx)

@@ -9,6 +9,7 @@ const (
 	usualConditions = 5
 	usualContainers = 2
 	usualOverrides  = 2
+	usualDrift      = 5
 	// usualStages is the number of stages of the propagation.
 	usualStages  = 6
 	usualResults = 20
@@ -112,14 +113,27 @@ func Prices() map[string]Price {
 		"Explanation.steps":    {Items: usualStages},
 		// The dry run is the instance's; members, policies of two kinds, objects of a few kinds, and bindings
 		// of two are lists that are read whole.
-		"Instance.policyPreview":       {Requests: 8, Value: 2*RequestCost + 20*document},
-		"Instance.clusterLossPreview":  {Requests: 4, Value: RequestCost + 20*document},
-		"PolicyPreview.items":          {Items: usualPreview},
-		"ClusterLossPreview.items":     {Items: usualPreview},
-		"PreviewItem.workload":         {Requests: 1},
+		"Instance.policyPreview":      {Requests: 8, Value: 2*RequestCost + 20*document},
+		"Instance.clusterLossPreview": {Requests: 4, Value: RequestCost + 20*document},
+		"PolicyPreview.items":         {Items: usualPreview},
+		"ClusterLossPreview.items":    {Items: usualPreview},
+		"PreviewItem.workload":        {Requests: 1},
+		// A dry run, bindings, templates of a few kinds, policies, Works and interpreters; and the manifests are made.
+		"Instance.overridePreview":     {Requests: 9, Value: 2*RequestCost + 40*document},
+		"Instance.applyPreview":        {Requests: 6, Value: manyWrites*RequestCost + 20*document},
+		"ManifestPreview.items":        {Items: usualPreview},
+		"ManifestPreviewItem.fields":   {Items: usualDrift},
 		"PreviewItem.placementsBefore": {Items: usualClusters},
 		"PreviewItem.placementsAfter":  {Items: usualClusters},
 		"ExplanationStep.reasons":      {Items: usualClusters},
+		"Workload.timeline":            {Requests: 1},
+		// Its history and its state.
+		"Workload.availability":          {Requests: 3, Value: usualClusters},
+		"WorkloadAvailability.clusters":  {Items: usualClusters},
+		"MemberCluster.timeline":         {Requests: 1},
+		"Instance.timeline":              {Requests: 1},
+		"PropagationPolicyLike.timeline": {Requests: 1},
+		"OverridePolicyLike.timeline":    {Requests: 1},
 		// Each container is read from its member separately.
 		"Workload.logs": {Requests: 3, Value: usualClusters * usualPods * RequestCost},
 		// The pods, and one request to each member.
@@ -134,10 +148,16 @@ func Prices() map[string]Price {
 		"Placement.memberCluster": {Requests: 1},
 		"Placement.overrides":     {Requests: 2, Items: usualOverrides},
 		"Placement.object":        {Requests: 1},
-		"AppliedOverride.policy":  {Requests: 1},
-		"MemberObject.pods":       {Requests: 1, Items: usualPods},
-		"MemberObject.manifest":   {Value: document},
-		"MemberObject.yaml":       {Value: document},
+		// The object, the Work and the customizations of the interpreter; two manifests are compared.
+		"Placement.drift":       {Requests: 3, Value: 2 * document},
+		"PlacementDrift.fields": {Items: usualDrift},
+		// One request to the member for all fields of an object.
+		"PlacementDrift.managersMessage": {Value: RequestCost},
+		"DriftField.manager":             {Value: RequestCost / usualDrift},
+		"AppliedOverride.policy":         {Requests: 1},
+		"MemberObject.pods":              {Requests: 1, Items: usualPods},
+		"MemberObject.manifest":          {Value: document},
+		"MemberObject.yaml":              {Value: document},
 
 		// A row has neither.
 		"Pod.manifest":         {Requests: 1, Value: document},

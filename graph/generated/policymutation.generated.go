@@ -1260,7 +1260,7 @@ func (ec *executionContext) unmarshalInputCreateClusterOverridePolicyInput(ctx c
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "name", "labels", "annotations", "spec", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "name", "labels", "annotations", "spec", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1309,6 +1309,13 @@ func (ec *executionContext) unmarshalInputCreateClusterOverridePolicyInput(ctx c
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil
@@ -1405,7 +1412,7 @@ func (ec *executionContext) unmarshalInputCreateOverridePolicyInput(ctx context.
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "namespace", "name", "labels", "annotations", "spec", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "namespace", "name", "labels", "annotations", "spec", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1461,6 +1468,13 @@ func (ec *executionContext) unmarshalInputCreateOverridePolicyInput(ctx context.
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil
@@ -1567,7 +1581,7 @@ func (ec *executionContext) unmarshalInputDeleteClusterOverridePolicyInput(ctx c
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "name", "resourceVersion", "allowInUse", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "name", "resourceVersion", "allowInUse", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1609,6 +1623,13 @@ func (ec *executionContext) unmarshalInputDeleteClusterOverridePolicyInput(ctx c
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil
@@ -1704,7 +1725,7 @@ func (ec *executionContext) unmarshalInputDeleteOverridePolicyInput(ctx context.
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "namespace", "name", "resourceVersion", "allowInUse", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "namespace", "name", "resourceVersion", "allowInUse", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1753,6 +1774,13 @@ func (ec *executionContext) unmarshalInputDeleteOverridePolicyInput(ctx context.
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil
@@ -1852,7 +1880,7 @@ func (ec *executionContext) unmarshalInputUpdateClusterOverridePolicyInput(ctx c
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "name", "resourceVersion", "labels", "annotations", "spec", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "name", "resourceVersion", "labels", "annotations", "spec", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1908,6 +1936,13 @@ func (ec *executionContext) unmarshalInputUpdateClusterOverridePolicyInput(ctx c
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil
@@ -2011,7 +2046,7 @@ func (ec *executionContext) unmarshalInputUpdateOverridePolicyInput(ctx context.
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "namespace", "name", "resourceVersion", "labels", "annotations", "spec", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "namespace", "name", "resourceVersion", "labels", "annotations", "spec", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2074,6 +2109,13 @@ func (ec *executionContext) unmarshalInputUpdateOverridePolicyInput(ctx context.
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil

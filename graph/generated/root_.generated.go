@@ -17,6 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
+	"github.com/kairship-io/kairship/pkg/fleet/manifestpreview"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -25,7 +26,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
+	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/whatif"
+	"github.com/kairship-io/kairship/pkg/fleet/whatif/manifest"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
@@ -63,6 +66,7 @@ type ResolverRoot interface {
 	CustomWorkload() CustomWorkloadResolver
 	DaemonSet() DaemonSetResolver
 	Deployment() DeploymentResolver
+	DriftField() DriftFieldResolver
 	FederatedHPA() FederatedHPAResolver
 	FederatedResourceQuota() FederatedResourceQuotaResolver
 	FederatedResourceQuotaSpec() FederatedResourceQuotaSpecResolver
@@ -80,6 +84,7 @@ type ResolverRoot interface {
 	OverridePolicy() OverridePolicyResolver
 	OverridePolicyConnection() OverridePolicyConnectionResolver
 	Placement() PlacementResolver
+	PlacementDrift() PlacementDriftResolver
 	Pod() PodResolver
 	PodConnection() PodConnectionResolver
 	PreviewItem() PreviewItemResolver
@@ -185,6 +190,15 @@ type ComplexityRoot struct {
 		OverflowAffinities func(childComplexity int) int
 	}
 
+	ClusterAvailability struct {
+		ClusterName     func(childComplexity int) int
+		From            func(childComplexity int) int
+		HealthySeconds  func(childComplexity int) int
+		ObservedSeconds func(childComplexity int) int
+		Ratio           func(childComplexity int) int
+		To              func(childComplexity int) int
+	}
+
 	ClusterChange struct {
 		ChangedFields func(childComplexity int) int
 		Cursor        func(childComplexity int) int
@@ -286,6 +300,7 @@ type ComplexityRoot struct {
 		NamespaceOrNil  func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Yaml            func(childComplexity int) int
 	}
@@ -322,6 +337,7 @@ type ComplexityRoot struct {
 		NamespaceOrNil  func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		Yaml            func(childComplexity int) int
@@ -514,6 +530,7 @@ type ComplexityRoot struct {
 
 	CronJob struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
@@ -539,6 +556,7 @@ type ComplexityRoot struct {
 		Schedule         func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -547,6 +565,7 @@ type ComplexityRoot struct {
 	CustomWorkload struct {
 		APIVersion       func(childComplexity int) int
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		CustomKind       func(childComplexity int) int
@@ -573,6 +592,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -580,6 +600,7 @@ type ComplexityRoot struct {
 
 	DaemonSet struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
@@ -604,6 +625,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -664,6 +686,7 @@ type ComplexityRoot struct {
 
 	Deployment struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
@@ -688,9 +711,18 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
+	}
+
+	DriftField struct {
+		Found    func(childComplexity int) int
+		Manager  func(childComplexity int) int
+		Path     func(childComplexity int) int
+		Retained func(childComplexity int) int
+		Sent     func(childComplexity int) int
 	}
 
 	Event struct {
@@ -865,6 +897,12 @@ type ComplexityRoot struct {
 		StaticAssignments func(childComplexity int) int
 	}
 
+	FieldManager struct {
+		Name      func(childComplexity int) int
+		Operation func(childComplexity int) int
+		Time      func(childComplexity int) int
+	}
+
 	FieldOverrider struct {
 		FieldPath func(childComplexity int) int
 		JSON      func(childComplexity int) int
@@ -933,6 +971,7 @@ type ComplexityRoot struct {
 
 	Instance struct {
 		Alias                      func(childComplexity int) int
+		ApplyPreview               func(childComplexity int, input manifestpreview.ApplyInput) int
 		ClusterLossPreview         func(childComplexity int, clusters []string, mode whatif.LossMode, taints []members.TaintInput, assume *preview.Assumptions) int
 		ClusterOverridePolicies    func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
 		ClusterOverridePolicy      func(childComplexity int, name string) int
@@ -968,6 +1007,7 @@ type ComplexityRoot struct {
 		Namespaces                 func(childComplexity int, first *int, after *string, filter *namespace.Filter, orderBy *object.Order) int
 		OverridePolicies           func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
 		OverridePolicy             func(childComplexity int, namespace string, name string) int
+		OverridePreview            func(childComplexity int, input manifestpreview.OverrideInput) int
 		Pods                       func(childComplexity int, first *int, after *string, filter *pod.Filter, orderBy *pod.Order) int
 		PolicyPreview              func(childComplexity int, input preview.PolicyInput) int
 		PropagationPolicies        func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
@@ -977,6 +1017,7 @@ type ComplexityRoot struct {
 		Resources                  func(childComplexity int, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		State                      func(childComplexity int) int
 		Summary                    func(childComplexity int) int
+		Timeline                   func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time, object *timeline.Object) int
 		ViewerCan                  func(childComplexity int) int
 		Workload                   func(childComplexity int, kind workload.Kind, namespace string, name string, customKind *string) int
 		WorkloadRebalancer         func(childComplexity int, name string) int
@@ -1097,6 +1138,7 @@ type ComplexityRoot struct {
 
 	Job struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		Completions      func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
@@ -1122,6 +1164,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -1182,6 +1225,40 @@ type ComplexityRoot struct {
 		WorkNamespace func(childComplexity int) int
 	}
 
+	ManifestChange struct {
+		After  func(childComplexity int) int
+		Before func(childComplexity int) int
+		Path   func(childComplexity int) int
+	}
+
+	ManifestPreview struct {
+		Assumptions   func(childComplexity int) int
+		Changed       func(childComplexity int) int
+		Created       func(childComplexity int) int
+		Failed        func(childComplexity int) int
+		Fingerprint   func(childComplexity int) int
+		Freshness     func(childComplexity int) int
+		Items         func(childComplexity int, first *int, effects []manifest.Effect) int
+		Manifests     func(childComplexity int) int
+		NotCompared   func(childComplexity int) int
+		NotPropagated func(childComplexity int) int
+		Objects       func(childComplexity int) int
+		Unchanged     func(childComplexity int) int
+	}
+
+	ManifestPreviewItem struct {
+		APIVersion     func(childComplexity int) int
+		Cluster        func(childComplexity int) int
+		Effect         func(childComplexity int) int
+		Fields         func(childComplexity int) int
+		Kind           func(childComplexity int) int
+		MessageOrNil   func(childComplexity int) int
+		Name           func(childComplexity int) int
+		NamespaceOrNil func(childComplexity int) int
+		Suspended      func(childComplexity int) int
+		TotalFields    func(childComplexity int) int
+	}
+
 	ManifestResult struct {
 		APIVersion func(childComplexity int) int
 		Action     func(childComplexity int) int
@@ -1220,6 +1297,7 @@ type ComplexityRoot struct {
 		Resources         func(childComplexity int, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		SyncMode          func(childComplexity int) int
 		Taints            func(childComplexity int) int
+		Timeline          func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage             func(childComplexity int) int
 		Yaml              func(childComplexity int) int
 		Zones             func(childComplexity int) int
@@ -1485,6 +1563,7 @@ type ComplexityRoot struct {
 		Namespace       func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Yaml            func(childComplexity int) int
 	}
@@ -1542,6 +1621,7 @@ type ComplexityRoot struct {
 		Available     func(childComplexity int) int
 		Cluster       func(childComplexity int) int
 		Desired       func(childComplexity int) int
+		Drift         func(childComplexity int) int
 		Evicting      func(childComplexity int) int
 		Health        func(childComplexity int) int
 		MemberCluster func(childComplexity int) int
@@ -1553,6 +1633,15 @@ type ComplexityRoot struct {
 		Stale         func(childComplexity int) int
 		Suspended     func(childComplexity int) int
 		Updated       func(childComplexity int) int
+	}
+
+	PlacementDrift struct {
+		Action          func(childComplexity int) int
+		Drifted         func(childComplexity int) int
+		Fields          func(childComplexity int) int
+		ManagersMessage func(childComplexity int) int
+		Message         func(childComplexity int) int
+		TotalFields     func(childComplexity int) int
 	}
 
 	PlaintextOverrider struct {
@@ -1780,6 +1869,7 @@ type ComplexityRoot struct {
 		Namespace       func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		Timeline        func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		ViewerCan       func(childComplexity int) int
 		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		Yaml            func(childComplexity int) int
@@ -2091,6 +2181,7 @@ type ComplexityRoot struct {
 
 	StatefulSet struct {
 		Annotations      func(childComplexity int) int
+		Availability     func(childComplexity int, from time.Time, to *time.Time) int
 		Binding          func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
 		Deleting         func(childComplexity int) int
@@ -2115,6 +2206,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
+		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
@@ -2162,6 +2254,31 @@ type ComplexityRoot struct {
 	TemplateContainer struct {
 		Image func(childComplexity int) int
 		Name  func(childComplexity int) int
+	}
+
+	TimelineEntry struct {
+		After       func(childComplexity int) int
+		At          func(childComplexity int) int
+		Before      func(childComplexity int) int
+		Change      func(childComplexity int) int
+		ClusterName func(childComplexity int) int
+		Field       func(childComplexity int) int
+		Manager     func(childComplexity int) int
+		Message     func(childComplexity int) int
+		User        func(childComplexity int) int
+	}
+
+	TimelineEntryConnection struct {
+		Edges      func(childComplexity int) int
+		Freshness  func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	TimelineEntryEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	TriggerCronJobPayload struct {
@@ -2260,6 +2377,15 @@ type ComplexityRoot struct {
 
 	WorkloadAntiAffinityTerm struct {
 		GroupByLabelKey func(childComplexity int) int
+	}
+
+	WorkloadAvailability struct {
+		Clusters        func(childComplexity int) int
+		From            func(childComplexity int) int
+		HealthySeconds  func(childComplexity int) int
+		ObservedSeconds func(childComplexity int) int
+		Ratio           func(childComplexity int) int
+		To              func(childComplexity int) int
 	}
 
 	WorkloadChange struct {
@@ -2699,6 +2825,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterAffinityTerm.OverflowAffinities(childComplexity), true
+
+	case "ClusterAvailability.clusterName":
+		if e.ComplexityRoot.ClusterAvailability.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.ClusterName(childComplexity), true
+	case "ClusterAvailability.from":
+		if e.ComplexityRoot.ClusterAvailability.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.From(childComplexity), true
+	case "ClusterAvailability.healthySeconds":
+		if e.ComplexityRoot.ClusterAvailability.HealthySeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.HealthySeconds(childComplexity), true
+	case "ClusterAvailability.observedSeconds":
+		if e.ComplexityRoot.ClusterAvailability.ObservedSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.ObservedSeconds(childComplexity), true
+	case "ClusterAvailability.ratio":
+		if e.ComplexityRoot.ClusterAvailability.Ratio == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.Ratio(childComplexity), true
+	case "ClusterAvailability.to":
+		if e.ComplexityRoot.ClusterAvailability.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterAvailability.To(childComplexity), true
 
 	case "ClusterChange.changedFields":
 		if e.ComplexityRoot.ClusterChange.ChangedFields == nil {
@@ -3157,6 +3320,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterOverridePolicy.Spec(childComplexity), true
+	case "ClusterOverridePolicy.timeline":
+		if e.ComplexityRoot.ClusterOverridePolicy.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_ClusterOverridePolicy_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ClusterOverridePolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "ClusterOverridePolicy.viewerCan":
 		if e.ComplexityRoot.ClusterOverridePolicy.ViewerCan == nil {
 			break
@@ -3310,6 +3484,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterPropagationPolicy.Spec(childComplexity), true
+	case "ClusterPropagationPolicy.timeline":
+		if e.ComplexityRoot.ClusterPropagationPolicy.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_ClusterPropagationPolicy_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ClusterPropagationPolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "ClusterPropagationPolicy.viewerCan":
 		if e.ComplexityRoot.ClusterPropagationPolicy.ViewerCan == nil {
 			break
@@ -4013,6 +4198,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.Annotations(childComplexity), true
+	case "CronJob.availability":
+		if e.ComplexityRoot.CronJob.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_CronJob_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CronJob.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "CronJob.binding":
 		if e.ComplexityRoot.CronJob.Binding == nil {
 			break
@@ -4173,6 +4369,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.Template(childComplexity), true
+	case "CronJob.timeline":
+		if e.ComplexityRoot.CronJob.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_CronJob_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CronJob.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "CronJob.usage":
 		if e.ComplexityRoot.CronJob.Usage == nil {
 			break
@@ -4204,6 +4411,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CustomWorkload.Annotations(childComplexity), true
+	case "CustomWorkload.availability":
+		if e.ComplexityRoot.CustomWorkload.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_CustomWorkload_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "CustomWorkload.binding":
 		if e.ComplexityRoot.CustomWorkload.Binding == nil {
 			break
@@ -4370,6 +4588,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CustomWorkload.Template(childComplexity), true
+	case "CustomWorkload.timeline":
+		if e.ComplexityRoot.CustomWorkload.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_CustomWorkload_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "CustomWorkload.usage":
 		if e.ComplexityRoot.CustomWorkload.Usage == nil {
 			break
@@ -4395,6 +4624,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.Annotations(childComplexity), true
+	case "DaemonSet.availability":
+		if e.ComplexityRoot.DaemonSet.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_DaemonSet_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.DaemonSet.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "DaemonSet.binding":
 		if e.ComplexityRoot.DaemonSet.Binding == nil {
 			break
@@ -4549,6 +4789,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.Template(childComplexity), true
+	case "DaemonSet.timeline":
+		if e.ComplexityRoot.DaemonSet.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_DaemonSet_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.DaemonSet.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "DaemonSet.usage":
 		if e.ComplexityRoot.DaemonSet.Usage == nil {
 			break
@@ -4739,6 +4990,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.Annotations(childComplexity), true
+	case "Deployment.availability":
+		if e.ComplexityRoot.Deployment.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_Deployment_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Deployment.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "Deployment.binding":
 		if e.ComplexityRoot.Deployment.Binding == nil {
 			break
@@ -4893,6 +5155,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.Template(childComplexity), true
+	case "Deployment.timeline":
+		if e.ComplexityRoot.Deployment.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_Deployment_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Deployment.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "Deployment.usage":
 		if e.ComplexityRoot.Deployment.Usage == nil {
 			break
@@ -4911,6 +5184,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.Yaml(childComplexity), true
+
+	case "DriftField.found":
+		if e.ComplexityRoot.DriftField.Found == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DriftField.Found(childComplexity), true
+	case "DriftField.manager":
+		if e.ComplexityRoot.DriftField.Manager == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DriftField.Manager(childComplexity), true
+	case "DriftField.path":
+		if e.ComplexityRoot.DriftField.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DriftField.Path(childComplexity), true
+	case "DriftField.retained":
+		if e.ComplexityRoot.DriftField.Retained == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DriftField.Retained(childComplexity), true
+	case "DriftField.sent":
+		if e.ComplexityRoot.DriftField.Sent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DriftField.Sent(childComplexity), true
 
 	case "Event.count":
 		if e.ComplexityRoot.Event.Count == nil {
@@ -5587,6 +5891,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.FederatedResourceQuotaSpec.StaticAssignments(childComplexity), true
 
+	case "FieldManager.name":
+		if e.ComplexityRoot.FieldManager.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FieldManager.Name(childComplexity), true
+	case "FieldManager.operation":
+		if e.ComplexityRoot.FieldManager.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FieldManager.Operation(childComplexity), true
+	case "FieldManager.time":
+		if e.ComplexityRoot.FieldManager.Time == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FieldManager.Time(childComplexity), true
+
 	case "FieldOverrider.fieldPath":
 		if e.ComplexityRoot.FieldOverrider.FieldPath == nil {
 			break
@@ -5829,6 +6152,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Alias(childComplexity), true
+	case "Instance.applyPreview":
+		if e.ComplexityRoot.Instance.ApplyPreview == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_applyPreview_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.ApplyPreview(childComplexity, args["input"].(manifestpreview.ApplyInput)), true
 	case "Instance.clusterLossPreview":
 		if e.ComplexityRoot.Instance.ClusterLossPreview == nil {
 			break
@@ -6139,6 +6473,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.OverridePolicy(childComplexity, args["namespace"].(string), args["name"].(string)), true
+	case "Instance.overridePreview":
+		if e.ComplexityRoot.Instance.OverridePreview == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_overridePreview_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.OverridePreview(childComplexity, args["input"].(manifestpreview.OverrideInput)), true
 	case "Instance.pods":
 		if e.ComplexityRoot.Instance.Pods == nil {
 			break
@@ -6223,6 +6568,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Summary(childComplexity), true
+	case "Instance.timeline":
+		if e.ComplexityRoot.Instance.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time), args["object"].(*timeline.Object)), true
 	case "Instance.viewerCan":
 		if e.ComplexityRoot.Instance.ViewerCan == nil {
 			break
@@ -6691,6 +7047,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.Annotations(childComplexity), true
+	case "Job.availability":
+		if e.ComplexityRoot.Job.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_Job_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Job.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "Job.binding":
 		if e.ComplexityRoot.Job.Binding == nil {
 			break
@@ -6851,6 +7218,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.Template(childComplexity), true
+	case "Job.timeline":
+		if e.ComplexityRoot.Job.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_Job_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Job.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "Job.usage":
 		if e.ComplexityRoot.Job.Usage == nil {
 			break
@@ -7046,6 +7424,164 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ManagedBy.WorkNamespace(childComplexity), true
+
+	case "ManifestChange.after":
+		if e.ComplexityRoot.ManifestChange.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestChange.After(childComplexity), true
+	case "ManifestChange.before":
+		if e.ComplexityRoot.ManifestChange.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestChange.Before(childComplexity), true
+	case "ManifestChange.path":
+		if e.ComplexityRoot.ManifestChange.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestChange.Path(childComplexity), true
+
+	case "ManifestPreview.assumptions":
+		if e.ComplexityRoot.ManifestPreview.Assumptions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Assumptions(childComplexity), true
+	case "ManifestPreview.changed":
+		if e.ComplexityRoot.ManifestPreview.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Changed(childComplexity), true
+	case "ManifestPreview.created":
+		if e.ComplexityRoot.ManifestPreview.Created == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Created(childComplexity), true
+	case "ManifestPreview.failed":
+		if e.ComplexityRoot.ManifestPreview.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Failed(childComplexity), true
+	case "ManifestPreview.fingerprint":
+		if e.ComplexityRoot.ManifestPreview.Fingerprint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Fingerprint(childComplexity), true
+	case "ManifestPreview.freshness":
+		if e.ComplexityRoot.ManifestPreview.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Freshness(childComplexity), true
+	case "ManifestPreview.items":
+		if e.ComplexityRoot.ManifestPreview.Items == nil {
+			break
+		}
+
+		args, err := ec.field_ManifestPreview_items_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Items(childComplexity, args["first"].(*int), args["effects"].([]manifest.Effect)), true
+	case "ManifestPreview.manifests":
+		if e.ComplexityRoot.ManifestPreview.Manifests == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Manifests(childComplexity), true
+	case "ManifestPreview.notCompared":
+		if e.ComplexityRoot.ManifestPreview.NotCompared == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.NotCompared(childComplexity), true
+	case "ManifestPreview.notPropagated":
+		if e.ComplexityRoot.ManifestPreview.NotPropagated == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.NotPropagated(childComplexity), true
+	case "ManifestPreview.objects":
+		if e.ComplexityRoot.ManifestPreview.Objects == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Objects(childComplexity), true
+	case "ManifestPreview.unchanged":
+		if e.ComplexityRoot.ManifestPreview.Unchanged == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreview.Unchanged(childComplexity), true
+
+	case "ManifestPreviewItem.apiVersion":
+		if e.ComplexityRoot.ManifestPreviewItem.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.APIVersion(childComplexity), true
+	case "ManifestPreviewItem.clusterName":
+		if e.ComplexityRoot.ManifestPreviewItem.Cluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.Cluster(childComplexity), true
+	case "ManifestPreviewItem.effect":
+		if e.ComplexityRoot.ManifestPreviewItem.Effect == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.Effect(childComplexity), true
+	case "ManifestPreviewItem.fields":
+		if e.ComplexityRoot.ManifestPreviewItem.Fields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.Fields(childComplexity), true
+	case "ManifestPreviewItem.kind":
+		if e.ComplexityRoot.ManifestPreviewItem.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.Kind(childComplexity), true
+	case "ManifestPreviewItem.message":
+		if e.ComplexityRoot.ManifestPreviewItem.MessageOrNil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.MessageOrNil(childComplexity), true
+	case "ManifestPreviewItem.name":
+		if e.ComplexityRoot.ManifestPreviewItem.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.Name(childComplexity), true
+	case "ManifestPreviewItem.namespace":
+		if e.ComplexityRoot.ManifestPreviewItem.NamespaceOrNil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.NamespaceOrNil(childComplexity), true
+	case "ManifestPreviewItem.suspended":
+		if e.ComplexityRoot.ManifestPreviewItem.Suspended == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.Suspended(childComplexity), true
+	case "ManifestPreviewItem.totalFields":
+		if e.ComplexityRoot.ManifestPreviewItem.TotalFields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestPreviewItem.TotalFields(childComplexity), true
 
 	case "ManifestResult.apiVersion":
 		if e.ComplexityRoot.ManifestResult.APIVersion == nil {
@@ -7262,6 +7798,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.Taints(childComplexity), true
+	case "MemberCluster.timeline":
+		if e.ComplexityRoot.MemberCluster.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_MemberCluster_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.MemberCluster.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "MemberCluster.usage":
 		if e.ComplexityRoot.MemberCluster.Usage == nil {
 			break
@@ -8600,6 +9147,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OverridePolicy.Spec(childComplexity), true
+	case "OverridePolicy.timeline":
+		if e.ComplexityRoot.OverridePolicy.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_OverridePolicy_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.OverridePolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "OverridePolicy.viewerCan":
 		if e.ComplexityRoot.OverridePolicy.ViewerCan == nil {
 			break
@@ -8811,6 +9369,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Placement.Desired(childComplexity), true
+	case "Placement.drift":
+		if e.ComplexityRoot.Placement.Drift == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Placement.Drift(childComplexity), true
 	case "Placement.evicting":
 		if e.ComplexityRoot.Placement.Evicting == nil {
 			break
@@ -8877,6 +9441,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Placement.Updated(childComplexity), true
+
+	case "PlacementDrift.action":
+		if e.ComplexityRoot.PlacementDrift.Action == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlacementDrift.Action(childComplexity), true
+	case "PlacementDrift.drifted":
+		if e.ComplexityRoot.PlacementDrift.Drifted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlacementDrift.Drifted(childComplexity), true
+	case "PlacementDrift.fields":
+		if e.ComplexityRoot.PlacementDrift.Fields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlacementDrift.Fields(childComplexity), true
+	case "PlacementDrift.managersMessage":
+		if e.ComplexityRoot.PlacementDrift.ManagersMessage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlacementDrift.ManagersMessage(childComplexity), true
+	case "PlacementDrift.message":
+		if e.ComplexityRoot.PlacementDrift.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlacementDrift.Message(childComplexity), true
+	case "PlacementDrift.totalFields":
+		if e.ComplexityRoot.PlacementDrift.TotalFields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PlacementDrift.TotalFields(childComplexity), true
 
 	case "PlaintextOverrider.operator":
 		if e.ComplexityRoot.PlaintextOverrider.Operator == nil {
@@ -9829,6 +10430,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PropagationPolicy.Spec(childComplexity), true
+	case "PropagationPolicy.timeline":
+		if e.ComplexityRoot.PropagationPolicy.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_PropagationPolicy_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.PropagationPolicy.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "PropagationPolicy.viewerCan":
 		if e.ComplexityRoot.PropagationPolicy.ViewerCan == nil {
 			break
@@ -11064,6 +11676,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.Annotations(childComplexity), true
+	case "StatefulSet.availability":
+		if e.ComplexityRoot.StatefulSet.Availability == nil {
+			break
+		}
+
+		args, err := ec.field_StatefulSet_availability_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.StatefulSet.Availability(childComplexity, args["from"].(time.Time), args["to"].(*time.Time)), true
 	case "StatefulSet.binding":
 		if e.ComplexityRoot.StatefulSet.Binding == nil {
 			break
@@ -11218,6 +11841,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.Template(childComplexity), true
+	case "StatefulSet.timeline":
+		if e.ComplexityRoot.StatefulSet.Timeline == nil {
+			break
+		}
+
+		args, err := ec.field_StatefulSet_timeline_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.StatefulSet.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time)), true
 	case "StatefulSet.usage":
 		if e.ComplexityRoot.StatefulSet.Usage == nil {
 			break
@@ -11426,6 +12060,105 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TemplateContainer.Name(childComplexity), true
+
+	case "TimelineEntry.after":
+		if e.ComplexityRoot.TimelineEntry.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.After(childComplexity), true
+	case "TimelineEntry.at":
+		if e.ComplexityRoot.TimelineEntry.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.At(childComplexity), true
+	case "TimelineEntry.before":
+		if e.ComplexityRoot.TimelineEntry.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Before(childComplexity), true
+	case "TimelineEntry.change":
+		if e.ComplexityRoot.TimelineEntry.Change == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Change(childComplexity), true
+	case "TimelineEntry.clusterName":
+		if e.ComplexityRoot.TimelineEntry.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.ClusterName(childComplexity), true
+	case "TimelineEntry.field":
+		if e.ComplexityRoot.TimelineEntry.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Field(childComplexity), true
+	case "TimelineEntry.manager":
+		if e.ComplexityRoot.TimelineEntry.Manager == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Manager(childComplexity), true
+	case "TimelineEntry.message":
+		if e.ComplexityRoot.TimelineEntry.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Message(childComplexity), true
+	case "TimelineEntry.user":
+		if e.ComplexityRoot.TimelineEntry.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.User(childComplexity), true
+
+	case "TimelineEntryConnection.edges":
+		if e.ComplexityRoot.TimelineEntryConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.Edges(childComplexity), true
+	case "TimelineEntryConnection.freshness":
+		if e.ComplexityRoot.TimelineEntryConnection.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.Freshness(childComplexity), true
+	case "TimelineEntryConnection.nodes":
+		if e.ComplexityRoot.TimelineEntryConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.Nodes(childComplexity), true
+	case "TimelineEntryConnection.pageInfo":
+		if e.ComplexityRoot.TimelineEntryConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.PageInfo(childComplexity), true
+	case "TimelineEntryConnection.totalCount":
+		if e.ComplexityRoot.TimelineEntryConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryConnection.TotalCount(childComplexity), true
+
+	case "TimelineEntryEdge.cursor":
+		if e.ComplexityRoot.TimelineEntryEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryEdge.Cursor(childComplexity), true
+	case "TimelineEntryEdge.node":
+		if e.ComplexityRoot.TimelineEntryEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntryEdge.Node(childComplexity), true
 
 	case "TriggerCronJobPayload.consistencyToken":
 		if e.ComplexityRoot.TriggerCronJobPayload.ConsistencyToken == nil {
@@ -11730,6 +12463,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WorkloadAntiAffinityTerm.GroupByLabelKey(childComplexity), true
+
+	case "WorkloadAvailability.clusters":
+		if e.ComplexityRoot.WorkloadAvailability.Clusters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.Clusters(childComplexity), true
+	case "WorkloadAvailability.from":
+		if e.ComplexityRoot.WorkloadAvailability.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.From(childComplexity), true
+	case "WorkloadAvailability.healthySeconds":
+		if e.ComplexityRoot.WorkloadAvailability.HealthySeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.HealthySeconds(childComplexity), true
+	case "WorkloadAvailability.observedSeconds":
+		if e.ComplexityRoot.WorkloadAvailability.ObservedSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.ObservedSeconds(childComplexity), true
+	case "WorkloadAvailability.ratio":
+		if e.ComplexityRoot.WorkloadAvailability.Ratio == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.Ratio(childComplexity), true
+	case "WorkloadAvailability.to":
+		if e.ComplexityRoot.WorkloadAvailability.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadAvailability.To(childComplexity), true
 
 	case "WorkloadChange.changedFields":
 		if e.ComplexityRoot.WorkloadChange.ChangedFields == nil {
@@ -12231,6 +13001,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputApplicationOverridePolicyInput,
 		ec.unmarshalInputApplicationPropagationPolicyInput,
 		ec.unmarshalInputApplyManifestsInput,
+		ec.unmarshalInputApplyPreviewInput,
 		ec.unmarshalInputClusterAffinityInput,
 		ec.unmarshalInputClusterAffinityTermInput,
 		ec.unmarshalInputClusterFailoverBehaviorInput,
@@ -12298,6 +13069,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputNamespaceFilter,
 		ec.unmarshalInputNamespaceOrder,
 		ec.unmarshalInputOverflowClusterAffinityInput,
+		ec.unmarshalInputOverridePreviewInput,
 		ec.unmarshalInputOverrideSpecInput,
 		ec.unmarshalInputOverridersInput,
 		ec.unmarshalInputPatchResourceInput,
@@ -12334,6 +13106,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputStatePreservationRuleInput,
 		ec.unmarshalInputStaticClusterWeightInput,
 		ec.unmarshalInputSuspendClustersInput,
+		ec.unmarshalInputTimelineObject,
 		ec.unmarshalInputTriggerCronJobInput,
 		ec.unmarshalInputUncordonMemberClusterInput,
 		ec.unmarshalInputUnjoinClusterInput,
@@ -13118,6 +13891,83 @@ directive @goEnum(
   "The Go constant, as import path and name."
   value: String
 ) on ENUM_VALUE
+`, BuiltIn: false},
+	{Name: "../schema/drift.graphqls", Input: `extend type Placement {
+  """
+  Where the object in the cluster differs from what Karmada sent there, which is the template with the cluster's
+  replicas and overrides. Only fields that Karmada sent are compared: no defaults of the cluster, no status,
+  and no labels and annotations that were added there. Null where ` + "`" + `object` + "`" + ` is, and while Karmada has sent nothing.
+  """
+  drift: PlacementDrift
+}
+
+"Where an object in a member cluster differs from what Karmada sent there."
+type PlacementDrift {
+  "A field differs that Karmada sent and does not leave to the cluster. What is still on its way is none."
+  drifted: Boolean!
+  "What Karmada does about the fields that it does not leave to the cluster."
+  action: DriftAction!
+  "The same for a person, and why."
+  message: String!
+  "The first 100 fields that differ, by path."
+  fields: [DriftField!]!
+  "How many fields differ: more than are in ` + "`" + `fields` + "`" + ` where these were cut off."
+  totalFields: Int!
+  """
+  Why the managers of the fields are not known; null when they are, and where no field differs. They are read from the
+  member cluster now, through the instance and as the caller, whom both have to let read the object.
+  """
+  managersMessage: String
+}
+
+"What Karmada does about fields that differ in a member cluster."
+enum DriftAction {
+  "Nothing: no field differs, but those that it leaves to the cluster."
+  NONE
+  "It writes what it sent as soon as it observes the object, and tries again when the cluster refuses that."
+  OVERWRITE
+  """
+  It writes what it sent with the next change of the workload, its policies, or the labels or the spec of the object, or when
+  its controllers start again: only annotations differ, and of all kinds but Deployments it does not look at these alone.
+  """
+  NEXT_SYNC
+  "It has not written its latest manifest to the cluster yet."
+  PENDING
+  "Nothing while dispatching to the cluster is suspended; then it writes what it sent."
+  SUSPENDED
+  "It can't reach the cluster; then it writes what it sent."
+  UNREACHABLE
+  "Nothing: the object has lost the label ` + "`" + `karmada.io/managed=true` + "`" + `, and the policy does not have such objects overwritten."
+  CONFLICT
+  "It removes the object: the workload is leaving the cluster."
+  REMOVE
+  "A ResourceInterpreterCustomization decides which fields it leaves to the cluster. Kairship does not run these."
+  INTERPRETER
+}
+
+"A field of an object in a member cluster that differs from what Karmada sent."
+type DriftField {
+  "Its JSON pointer, for example ` + "`" + `/spec/template/spec/containers/0/image` + "`" + `. Items of lists have their place in what was sent."
+  path: String!
+  "What Karmada sent, as JSON of at most 2,000 bytes; null where the cluster has an item in addition."
+  sent: String
+  "What the cluster has, in the same way; null where it has nothing."
+  found: String
+  "Karmada leaves the field to the cluster on purpose, by its resource interpreter."
+  retained: Boolean!
+  "Who manages the field now: the last to write, of several; null when no one does, or ` + "`" + `managersMessage` + "`" + ` is not null."
+  manager: FieldManager
+}
+
+"Who manages a field of an object, as the object's managed fields have it."
+type FieldManager {
+  "The name of the client, for example ` + "`" + `kubectl-edit` + "`" + `."
+  name: String!
+  "How it wrote the field: ` + "`" + `Apply` + "`" + ` or ` + "`" + `Update` + "`" + `."
+  operation: String!
+  "When it last wrote a field of the object."
+  time: Time
+}
 `, BuiltIn: false},
 	{Name: "../schema/event.graphqls", Input: `extend type Instance {
   "Kubernetes events of the instance, newest first unless told."
@@ -15409,6 +16259,128 @@ extend type Instance {
   kubeconfig: InstanceKubeconfig
 }
 `, BuiltIn: false},
+	{Name: "../schema/manifestpreview.graphqls", Input: `extend type Instance {
+  """
+  What a change of an OverridePolicy or ClusterOverridePolicy would make of the manifests in member clusters, by
+  Karmada's own code, without making it. For callers who may make the change; null, with an error, for others.
+  The instance checks the change in a dry run.
+  """
+  overridePreview(
+    "The change."
+    input: OverridePreviewInput!
+  ): ManifestPreview
+
+  """
+  What applying manifests would make of the manifests in member clusters, in the same way. For callers who may apply
+  them; null, with an error, for others. Where objects go, policies decide: see ` + "`" + `policyPreview` + "`" + `.
+  """
+  applyPreview(
+    "The manifests."
+    input: ApplyPreviewInput!
+  ): ManifestPreview
+}
+
+"A change of an OverridePolicy or ClusterOverridePolicy to preview."
+input OverridePreviewInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/manifestpreview.OverrideInput") {
+  "What is done to the policy."
+  change: PolicyPreviewChange! @goField(name: "Verb")
+  "The namespace of an OverridePolicy; null for a ClusterOverridePolicy."
+  namespace: String
+  "The policy's name."
+  name: String!
+  "All that it is to say; null for ` + "`" + `DELETE` + "`" + `."
+  spec: OverrideSpecInput
+}
+
+"Manifests to preview."
+input ApplyPreviewInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/manifestpreview.ApplyInput") {
+  "YAML or JSON, as ` + "`" + `applyManifests` + "`" + ` takes it: at most 200 objects, in documents that are parted by ` + "`" + `---` + "`" + `."
+  manifests: String!
+  "For objects that have a namespace and say none; ` + "`" + `default` + "`" + ` unless told."
+  namespace: String
+  "Take over fields that others manage, instead of failing with CONFLICT."
+  force: Boolean = false
+}
+
+"What a change would make of the manifests that Karmada sends to member clusters. The counts are exact."
+type ManifestPreview {
+  "The same for every preview with the same result. Mutations of override policies take it as ` + "`" + `expect` + "`" + `."
+  fingerprint: String!
+  "What the preview takes for granted, for a person."
+  assumptions: [String!]!
+  "How many objects were compared in their clusters."
+  objects: Int!
+  "How many of the objects to apply Karmada propagates nowhere now."
+  notPropagated: Int!
+  "How many objects were left out; ` + "`" + `assumptions` + "`" + ` say why."
+  notCompared: Int!
+  "How many manifests were compared: one for each object and member cluster that it goes to."
+  manifests: Int!
+  "How many manifests Karmada can't make."
+  failed: Int!
+  "How many manifests change."
+  changed: Int!
+  "How many manifests are sent to a cluster that has none of the object."
+  created: Int!
+  "How many manifests stay as they are."
+  unchanged: Int!
+  "The manifests, first those that need attention, then by kind, namespace, name and cluster."
+  items(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Only those with one of these effects; null for all."
+    effects: [ManifestEffect!]
+  ): [ManifestPreviewItem!]!
+  "How old the objects may be that the preview was computed from."
+  freshness: Freshness!
+}
+
+"What a change makes of a manifest in a member cluster."
+enum ManifestEffect {
+  "Karmada can't make it, because an override can't be applied for example, and leaves the one that is there."
+  FAILED
+  "It changes."
+  CHANGED
+  "The cluster has none of the object yet."
+  CREATED
+  "It stays as it is."
+  UNCHANGED
+}
+
+"A manifest for a member cluster, compared with the one that Karmada sent last."
+type ManifestPreviewItem {
+  "Its group and version, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String!
+  "Its kind."
+  kind: String!
+  "Its namespace; null for objects without one."
+  namespace: String
+  "Its name."
+  name: String!
+  "The member cluster's name in the instance."
+  clusterName: String!
+  "What becomes of it."
+  effect: ManifestEffect!
+  "Why it can't be made; null when it can."
+  message: String
+  "Dispatching to the cluster is suspended, so that a change waits until that ends."
+  suspended: Boolean!
+  "The first 100 fields that change, by path."
+  fields: [ManifestChange!]!
+  "How many fields change: more than are in ` + "`" + `fields` + "`" + ` where these were cut off."
+  totalFields: Int!
+}
+
+"A field of a manifest that changes. Values of Secrets are ` + "`" + `\"***\"` + "`" + `."
+type ManifestChange {
+  "Its JSON pointer, as override policies name it, for example ` + "`" + `/spec/template/spec/containers/0/image` + "`" + `."
+  path: String!
+  "The value that Karmada sent last, as JSON of at most 2,000 bytes; null where there is none."
+  before: String
+  "The value after the change, in the same way; null where there is none."
+  after: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/membercluster.graphqls", Input: `extend type Instance {
   "One member cluster by name; null when no cluster of that name is joined."
   memberCluster(
@@ -17671,6 +18643,8 @@ input CreateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
   spec: OverrideSpecInput!
   "Check everything, and store nothing."
   dryRun: Boolean = false
+  "The fingerprint of an ` + "`" + `overridePreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "An OverridePolicy that was created."
@@ -17701,6 +18675,8 @@ input UpdateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
   spec: OverrideSpecInput
   "Check everything, and store nothing."
   dryRun: Boolean = false
+  "The fingerprint of an ` + "`" + `overridePreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "An OverridePolicy that was changed."
@@ -17730,6 +18706,8 @@ input DeleteOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
   allowInUse: Boolean = false
   "Check everything, and delete nothing."
   dryRun: Boolean = false
+  "The fingerprint of an ` + "`" + `overridePreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "An OverridePolicy that was deleted."
@@ -17756,6 +18734,8 @@ input CreateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
   spec: OverrideSpecInput!
   "Check everything, and store nothing."
   dryRun: Boolean = false
+  "The fingerprint of an ` + "`" + `overridePreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "A ClusterOverridePolicy that was created."
@@ -17784,6 +18764,8 @@ input UpdateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
   spec: OverrideSpecInput
   "Check everything, and store nothing."
   dryRun: Boolean = false
+  "The fingerprint of an ` + "`" + `overridePreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "A ClusterOverridePolicy that was changed."
@@ -17811,6 +18793,8 @@ input DeleteClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
   allowInUse: Boolean = false
   "Check everything, and delete nothing."
   dryRun: Boolean = false
+  "The fingerprint of an ` + "`" + `overridePreview` + "`" + ` of this change: if it would do something else now, fail with CONFLICT. Null to compute nothing."
+  expect: String
 }
 
 "A ClusterOverridePolicy that was deleted."
@@ -19621,6 +20605,436 @@ type ResourceChange {
   cursor: String!
 }
 `, BuiltIn: false},
+	{Name: "../schema/timeline.graphqls", Input: `extend interface Workload {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type Deployment {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type StatefulSet {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type DaemonSet {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type Job {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type CronJob {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type CustomWorkload {
+  "What changed of it and of its placements, and who changed it through Kairship, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+  """
+  For how much of a time it was healthy, all of it and in each member cluster. An INVALID error when the range is empty.
+  """
+  availability(
+    "The beginning, in the past."
+    from: Time!
+    "The end; now unless told."
+    to: Time
+  ): WorkloadAvailability!
+}
+
+extend type MemberCluster {
+  "What changed of it: its joining and leaving, readiness, version and taints, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+extend type Instance {
+  "What changed of it: its state, readiness and version; or what changed of an object in it. The latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+    "Of another object in it, also of one that no longer exists; of the instance itself unless told."
+    object: TimelineObject
+  ): TimelineEntryConnection!
+}
+
+extend interface PropagationPolicyLike {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+extend interface OverridePolicyLike {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+extend type PropagationPolicy {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+extend type ClusterPropagationPolicy {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+extend type OverridePolicy {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+extend type ClusterOverridePolicy {
+  "What changed of it: its creation, its deletion, and the parts of its spec, the latest change first."
+  timeline(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only these changes."
+    changes: [TimelineChange!]
+    "Only what changed at this time or later."
+    from: Time
+    "Only what changed before this time."
+    to: Time
+  ): TimelineEntryConnection!
+}
+
+"""
+What changed of an object, the latest change first. Kairship keeps it in the index's database for some time, 30 days
+unless told otherwise, and records it when the index gets a change: what changed and changed back in between is not in it,
+and what changed before Kairship began to record either.
+"""
+type TimelineEntryConnection {
+  "The entries of this page with their cursors."
+  edges: [TimelineEntryEdge!]!
+  "The entries of this page."
+  nodes: [TimelineEntry!]!
+  "Where this page stands."
+  pageInfo: PageInfo!
+  "How many match, on all pages."
+  totalCount: Int
+  "How old the answer may be: a later change may be missing."
+  freshness: Freshness!
+}
+
+"An entry in a timeline."
+type TimelineEntryEdge {
+  "The entry."
+  node: TimelineEntry!
+  "Its place in the list."
+  cursor: String!
+}
+
+"An object that has, or had, a timeline."
+input TimelineObject {
+  """
+  Its kind: a value of ` + "`" + `WorkloadKind` + "`" + `, of custom workloads the kind and its group, such as ` + "`" + `Rollout.argoproj.io` + "`" + `;
+  ` + "`" + `MemberCluster` + "`" + `, ` + "`" + `PropagationPolicy` + "`" + `, ` + "`" + `ClusterPropagationPolicy` + "`" + `, ` + "`" + `OverridePolicy` + "`" + ` or ` + "`" + `ClusterOverridePolicy` + "`" + `.
+  """
+  kind: String!
+  "Its namespace, if its kind has one."
+  namespace: String
+  "Its name."
+  name: String!
+}
+
+"What changed."
+enum TimelineChange {
+  "It was created."
+  CREATED
+  "The index has it no more: it was deleted, or is not collected any more."
+  DISAPPEARED
+  "Its health, or that in one member cluster, as ` + "`" + `WorkloadHealth` + "`" + `."
+  HEALTH
+  "The replicas that it wants, or that one member cluster is to have."
+  REPLICAS
+  "Its images, separated by spaces."
+  IMAGES
+  "Whether it is scheduled to a member cluster: ` + "`" + `SCHEDULED` + "`" + `, ` + "`" + `EVICTING` + "`" + `, ` + "`" + `LEAVING` + "`" + `, or null."
+  PLACEMENT
+  "The policy that claims it, with its namespace if it has one."
+  POLICY
+  "Whether its propagation, or its own work, is suspended: ` + "`" + `true` + "`" + ` or ` + "`" + `false` + "`" + `."
+  SUSPENSION
+  "The condition Ready: its status and, if that is not ` + "`" + `True` + "`" + `, the reason."
+  READINESS
+  "The version of Kubernetes of a member cluster, or of Karmada of an instance."
+  VERSION
+  "The taints of a member cluster, as ` + "`" + `key=value:effect` + "`" + `, separated by spaces."
+  TAINTS
+  "The state of an instance, as ` + "`" + `InstanceState` + "`" + `."
+  STATE
+  "` + "`" + `user` + "`" + ` changed it through Kairship: ` + "`" + `CREATE` + "`" + `, ` + "`" + `UPDATE` + "`" + `, ` + "`" + `PATCH` + "`" + `, ` + "`" + `APPLY` + "`" + ` or ` + "`" + `DELETE` + "`" + `. What became of it are other entries."
+  WRITTEN
+  "A part of the spec of a policy, which ` + "`" + `field` + "`" + ` names, as JSON, up to 4096 bytes."
+  SPEC
+}
+
+"One thing that changed."
+type TimelineEntry {
+  "When the index had the change."
+  at: Time!
+  "What changed."
+  change: TimelineChange!
+  "The member cluster that it is about; null when it is about the whole object."
+  clusterName: String
+  "The part of the spec; null for other changes than ` + "`" + `SPEC` + "`" + `."
+  field: String
+  "What was; null for nothing."
+  before: String
+  "What is since then; null for nothing."
+  after: String
+  "More about it, for a person."
+  message: String
+  "The field manager that changed the template last, such as ` + "`" + `kubectl-edit` + "`" + `, for changes of the template; null where that is not known."
+  manager: String
+  "Who changed it through Kairship; null for other changes than ` + "`" + `WRITTEN` + "`" + `."
+  user: String
+}
+
+"For how much of a time a workload was healthy. Times in which it was not there, or not observed, do not count."
+type WorkloadAvailability {
+  "The healthy part of the observed time, from 0 to 1; null when no time was observed."
+  ratio: Float
+  "For how long it was healthy."
+  healthySeconds: Float!
+  "For how long it was there and observed."
+  observedSeconds: Float!
+  "The beginning of the observed time."
+  from: Time!
+  "The end of the observed time."
+  to: Time!
+  "The same in each member cluster that it was in at some time, by name."
+  clusters: [ClusterAvailability!]!
+}
+
+"For how much of a time a workload was healthy in one member cluster. Times in which it was not there do not count."
+type ClusterAvailability {
+  "The member cluster's name in the instance."
+  clusterName: String!
+  "The healthy part of the observed time, from 0 to 1; null when no time was observed."
+  ratio: Float
+  "For how long it was healthy there."
+  healthySeconds: Float!
+  "For how long it was there and observed."
+  observedSeconds: Float!
+  "The beginning of the observed time."
+  from: Time!
+  "The end of the observed time."
+  to: Time!
+}
+`, BuiltIn: false},
 	{Name: "../schema/usage.graphqls", Input: `extend type Pod {
   """
   What its containers use together, read now from the metrics API of its member cluster, through the instance
@@ -20987,6 +22401,24 @@ func (ec *executionContext) childFields_ClusterAffinityTerm(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type ClusterAffinityTerm", field.Name)
 }
 
+func (ec *executionContext) childFields_ClusterAvailability(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterName":
+		return ec.fieldContext_ClusterAvailability_clusterName(ctx, field)
+	case "ratio":
+		return ec.fieldContext_ClusterAvailability_ratio(ctx, field)
+	case "healthySeconds":
+		return ec.fieldContext_ClusterAvailability_healthySeconds(ctx, field)
+	case "observedSeconds":
+		return ec.fieldContext_ClusterAvailability_observedSeconds(ctx, field)
+	case "from":
+		return ec.fieldContext_ClusterAvailability_from(ctx, field)
+	case "to":
+		return ec.fieldContext_ClusterAvailability_to(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClusterAvailability", field.Name)
+}
+
 func (ec *executionContext) childFields_ClusterChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "type":
@@ -21193,6 +22625,8 @@ func (ec *executionContext) childFields_ClusterOverridePolicy(ctx context.Contex
 		return ec.fieldContext_ClusterOverridePolicy_freshness(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_ClusterOverridePolicy_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_ClusterOverridePolicy_timeline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClusterOverridePolicy", field.Name)
 }
@@ -21267,6 +22701,8 @@ func (ec *executionContext) childFields_ClusterPropagationPolicy(ctx context.Con
 		return ec.fieldContext_ClusterPropagationPolicy_freshness(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_ClusterPropagationPolicy_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_ClusterPropagationPolicy_timeline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClusterPropagationPolicy", field.Name)
 }
@@ -21747,6 +23183,22 @@ func (ec *executionContext) childFields_DeployApplicationPayload(ctx context.Con
 	return nil, fmt.Errorf("no field named %q was found under type DeployApplicationPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DriftField(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_DriftField_path(ctx, field)
+	case "sent":
+		return ec.fieldContext_DriftField_sent(ctx, field)
+	case "found":
+		return ec.fieldContext_DriftField_found(ctx, field)
+	case "retained":
+		return ec.fieldContext_DriftField_retained(ctx, field)
+	case "manager":
+		return ec.fieldContext_DriftField_manager(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DriftField", field.Name)
+}
+
 func (ec *executionContext) childFields_Event(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "namespace":
@@ -22091,6 +23543,18 @@ func (ec *executionContext) childFields_FederatedResourceQuotaSpec(ctx context.C
 	return nil, fmt.Errorf("no field named %q was found under type FederatedResourceQuotaSpec", field.Name)
 }
 
+func (ec *executionContext) childFields_FieldManager(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_FieldManager_name(ctx, field)
+	case "operation":
+		return ec.fieldContext_FieldManager_operation(ctx, field)
+	case "time":
+		return ec.fieldContext_FieldManager_time(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FieldManager", field.Name)
+}
+
 func (ec *executionContext) childFields_FieldOverrider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "fieldPath":
@@ -22287,6 +23751,10 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_workloadRebalancers(ctx, field)
 	case "kubeconfig":
 		return ec.fieldContext_Instance_kubeconfig(ctx, field)
+	case "overridePreview":
+		return ec.fieldContext_Instance_overridePreview(ctx, field)
+	case "applyPreview":
+		return ec.fieldContext_Instance_applyPreview(ctx, field)
 	case "memberCluster":
 		return ec.fieldContext_Instance_memberCluster(ctx, field)
 	case "memberClusters":
@@ -22321,6 +23789,8 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_resource(ctx, field)
 	case "resources":
 		return ec.fieldContext_Instance_resources(ctx, field)
+	case "timeline":
+		return ec.fieldContext_Instance_timeline(ctx, field)
 	case "workload":
 		return ec.fieldContext_Instance_workload(ctx, field)
 	case "workloads":
@@ -22611,6 +24081,10 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_completions(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_Job_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_Job_timeline(ctx, field)
+	case "availability":
+		return ec.fieldContext_Job_availability(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Job", field.Name)
 }
@@ -22725,6 +24199,74 @@ func (ec *executionContext) childFields_ManagedBy(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type ManagedBy", field.Name)
 }
 
+func (ec *executionContext) childFields_ManifestChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "path":
+		return ec.fieldContext_ManifestChange_path(ctx, field)
+	case "before":
+		return ec.fieldContext_ManifestChange_before(ctx, field)
+	case "after":
+		return ec.fieldContext_ManifestChange_after(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ManifestChange", field.Name)
+}
+
+func (ec *executionContext) childFields_ManifestPreview(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "fingerprint":
+		return ec.fieldContext_ManifestPreview_fingerprint(ctx, field)
+	case "assumptions":
+		return ec.fieldContext_ManifestPreview_assumptions(ctx, field)
+	case "objects":
+		return ec.fieldContext_ManifestPreview_objects(ctx, field)
+	case "notPropagated":
+		return ec.fieldContext_ManifestPreview_notPropagated(ctx, field)
+	case "notCompared":
+		return ec.fieldContext_ManifestPreview_notCompared(ctx, field)
+	case "manifests":
+		return ec.fieldContext_ManifestPreview_manifests(ctx, field)
+	case "failed":
+		return ec.fieldContext_ManifestPreview_failed(ctx, field)
+	case "changed":
+		return ec.fieldContext_ManifestPreview_changed(ctx, field)
+	case "created":
+		return ec.fieldContext_ManifestPreview_created(ctx, field)
+	case "unchanged":
+		return ec.fieldContext_ManifestPreview_unchanged(ctx, field)
+	case "items":
+		return ec.fieldContext_ManifestPreview_items(ctx, field)
+	case "freshness":
+		return ec.fieldContext_ManifestPreview_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ManifestPreview", field.Name)
+}
+
+func (ec *executionContext) childFields_ManifestPreviewItem(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "apiVersion":
+		return ec.fieldContext_ManifestPreviewItem_apiVersion(ctx, field)
+	case "kind":
+		return ec.fieldContext_ManifestPreviewItem_kind(ctx, field)
+	case "namespace":
+		return ec.fieldContext_ManifestPreviewItem_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_ManifestPreviewItem_name(ctx, field)
+	case "clusterName":
+		return ec.fieldContext_ManifestPreviewItem_clusterName(ctx, field)
+	case "effect":
+		return ec.fieldContext_ManifestPreviewItem_effect(ctx, field)
+	case "message":
+		return ec.fieldContext_ManifestPreviewItem_message(ctx, field)
+	case "suspended":
+		return ec.fieldContext_ManifestPreviewItem_suspended(ctx, field)
+	case "fields":
+		return ec.fieldContext_ManifestPreviewItem_fields(ctx, field)
+	case "totalFields":
+		return ec.fieldContext_ManifestPreviewItem_totalFields(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ManifestPreviewItem", field.Name)
+}
+
 func (ec *executionContext) childFields_ManifestResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "document":
@@ -22805,6 +24347,8 @@ func (ec *executionContext) childFields_MemberCluster(ctx context.Context, field
 		return ec.fieldContext_MemberCluster_clusterNodes(ctx, field)
 	case "resources":
 		return ec.fieldContext_MemberCluster_resources(ctx, field)
+	case "timeline":
+		return ec.fieldContext_MemberCluster_timeline(ctx, field)
 	case "usage":
 		return ec.fieldContext_MemberCluster_usage(ctx, field)
 	}
@@ -23257,6 +24801,8 @@ func (ec *executionContext) childFields_OverridePolicy(ctx context.Context, fiel
 		return ec.fieldContext_OverridePolicy_freshness(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_OverridePolicy_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_OverridePolicy_timeline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type OverridePolicy", field.Name)
 }
@@ -23389,8 +24935,28 @@ func (ec *executionContext) childFields_Placement(ctx context.Context, field gra
 		return ec.fieldContext_Placement_overrides(ctx, field)
 	case "object":
 		return ec.fieldContext_Placement_object(ctx, field)
+	case "drift":
+		return ec.fieldContext_Placement_drift(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Placement", field.Name)
+}
+
+func (ec *executionContext) childFields_PlacementDrift(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "drifted":
+		return ec.fieldContext_PlacementDrift_drifted(ctx, field)
+	case "action":
+		return ec.fieldContext_PlacementDrift_action(ctx, field)
+	case "message":
+		return ec.fieldContext_PlacementDrift_message(ctx, field)
+	case "fields":
+		return ec.fieldContext_PlacementDrift_fields(ctx, field)
+	case "totalFields":
+		return ec.fieldContext_PlacementDrift_totalFields(ctx, field)
+	case "managersMessage":
+		return ec.fieldContext_PlacementDrift_managersMessage(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PlacementDrift", field.Name)
 }
 
 func (ec *executionContext) childFields_PlaintextOverrider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -23849,6 +25415,8 @@ func (ec *executionContext) childFields_PropagationPolicy(ctx context.Context, f
 		return ec.fieldContext_PropagationPolicy_freshness(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_PropagationPolicy_viewerCan(ctx, field)
+	case "timeline":
+		return ec.fieldContext_PropagationPolicy_timeline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PropagationPolicy", field.Name)
 }
@@ -24493,6 +26061,56 @@ func (ec *executionContext) childFields_TemplateContainer(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type TemplateContainer", field.Name)
 }
 
+func (ec *executionContext) childFields_TimelineEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_TimelineEntry_at(ctx, field)
+	case "change":
+		return ec.fieldContext_TimelineEntry_change(ctx, field)
+	case "clusterName":
+		return ec.fieldContext_TimelineEntry_clusterName(ctx, field)
+	case "field":
+		return ec.fieldContext_TimelineEntry_field(ctx, field)
+	case "before":
+		return ec.fieldContext_TimelineEntry_before(ctx, field)
+	case "after":
+		return ec.fieldContext_TimelineEntry_after(ctx, field)
+	case "message":
+		return ec.fieldContext_TimelineEntry_message(ctx, field)
+	case "manager":
+		return ec.fieldContext_TimelineEntry_manager(ctx, field)
+	case "user":
+		return ec.fieldContext_TimelineEntry_user(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TimelineEntry", field.Name)
+}
+
+func (ec *executionContext) childFields_TimelineEntryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_TimelineEntryConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_TimelineEntryConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_TimelineEntryConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_TimelineEntryConnection_totalCount(ctx, field)
+	case "freshness":
+		return ec.fieldContext_TimelineEntryConnection_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TimelineEntryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_TimelineEntryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_TimelineEntryEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_TimelineEntryEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TimelineEntryEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_TriggerCronJobPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "job":
@@ -24687,6 +26305,24 @@ func (ec *executionContext) childFields_WorkloadAntiAffinityTerm(ctx context.Con
 		return ec.fieldContext_WorkloadAntiAffinityTerm_groupByLabelKey(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadAntiAffinityTerm", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadAvailability(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ratio":
+		return ec.fieldContext_WorkloadAvailability_ratio(ctx, field)
+	case "healthySeconds":
+		return ec.fieldContext_WorkloadAvailability_healthySeconds(ctx, field)
+	case "observedSeconds":
+		return ec.fieldContext_WorkloadAvailability_observedSeconds(ctx, field)
+	case "from":
+		return ec.fieldContext_WorkloadAvailability_from(ctx, field)
+	case "to":
+		return ec.fieldContext_WorkloadAvailability_to(ctx, field)
+	case "clusters":
+		return ec.fieldContext_WorkloadAvailability_clusters(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadAvailability", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -52,6 +52,8 @@ func literals(schema *ast.Schema, of *ast.Type) []string {
 		return all
 	case def.Name == "Int":
 		return []string{"3"}
+	case def.Name == "Time":
+		return []string{`"2026-01-31T12:00:00Z"`}
 	case def.Name == "Boolean":
 		return []string{"true", "false"}
 	}
@@ -99,8 +101,8 @@ func TestArgumentsAreReadAsGqlgenReadsThem(t *testing.T) {
 	schema := loadSchema(t)
 	compared := 0
 	for _, field := range schema.Types["Instance"].Fields {
-		if !strings.HasSuffix(field.Type.Name(), "Connection") && field.Name != "workload" {
-			continue
+		if !strings.HasSuffix(field.Type.Name(), "Connection") && field.Name != "workload" || field.Name == "timeline" {
+			continue // Timelines are read together where they are asked for, not ahead.
 		}
 		for _, arg := range field.Arguments {
 			if field.Name == "resources" && arg.Name == "namespace" || arg.Name == "after" {

@@ -24,10 +24,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/drift"
 	"github.com/kairship-io/kairship/pkg/fleet/explanation"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
+	"github.com/kairship-io/kairship/pkg/fleet/manifestpreview"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
@@ -36,7 +38,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
+	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/whatif"
+	"github.com/kairship-io/kairship/pkg/fleet/whatif/manifest"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
@@ -121,6 +125,8 @@ var enums = map[string]enumRoute{
 		typed[whatif.Effect], `{ instance(name: "alpha") { policyPreview(input: {change: DELETE, name: "a"}) { items { effect } } } }`, "PreviewItem.effect",
 		`{ instance(name: "alpha") { policyPreview(input: {change: DELETE, name: "a"}) { items(effects: [$v]) { __typename } } } }`, "PolicyPreview.items", "effects",
 	},
+	"DriftAction":        {typed[drift.Action], `{ workloads { nodes { placements { drift { action } } } } }`, "PlacementDrift.action", "", "", ""},
+	"ManifestEffect":     {typed[manifest.Effect], manifestPreview(`items { effect }`), "ManifestPreviewItem.effect", manifestPreview(`items(effects: [$v]) { __typename }`), "ManifestPreview.items", "effects"},
 	"WorkloadHealth":     {typed[workload.Health], `{ workloads { nodes { health } } }`, "Deployment.health", `{ workloads(filter: {health: [$v]}) { __typename } }`, "Query.workloads", "filter.Health"},
 	"WorkloadFacetField": {typed[projection.FacetField], `{ workloads { facets(fields: [HEALTH]) { field } } }`, "WorkloadFacet.field", `{ workloads { facets(fields: [$v]) { __typename } } }`, "WorkloadConnection.facets", "fields"},
 	"ClusterFacetField":  {typed[cluster.FacetField], `{ clusters { facets(fields: [READY]) { field } } }`, "ClusterFacet.field", `{ clusters { facets(fields: [$v]) { __typename } } }`, "ClusterConnection.facets", "fields"},
@@ -150,6 +156,10 @@ var enums = map[string]enumRoute{
 		out:   `mutation { deployApplication(input: {instance: "alpha"}) { results { rollback { outcome } } } }`, field: "UndoneWrite.outcome",
 	},
 	"PolicyOrderField": order("propagationPolicies"), "KarmadaResourceOrderField": order("federatedHPAs"), "ResourceOrderField": order("resources"),
+	"TimelineChange": {
+		value: typed[projection.HistoryChange], in: `{ instance(name: "alpha") { timeline(changes: [$v]) { totalCount } } }`, by: "Instance.timeline", path: "changes",
+		out: `{ instance(name: "alpha") { timeline { nodes { change } } } }`, field: "TimelineEntry.change",
+	},
 	"ChangeType":          {value: typed[changes.Type], out: `subscription { instanceChanged { type } }`, field: "InstanceChange.type"},
 	"PolicyKind":          {value: typed[policy.Kind], in: `{ policyChanged(filter: {kinds: [$v]}) { type } }`, by: "Subscription.policyChanged", path: "filter.Kinds"},
 	"PodLogEventType":     {value: typed[podlog.EventType], out: `subscription { podLogs(instance: "", namespace: "") { type } }`, field: "PodLogEvent.type"},
@@ -237,12 +247,17 @@ func testEnum(t *testing.T, def *gqlast.Definition, model string, e enumRoute) {
 	}
 }
 
+// manifestPreview is a query of a preview.
+func manifestPreview(fields string) string {
+	return `{ instance(name: "alpha") { applyPreview(input: {manifests: ""}) { ` + fields + ` } } }`
+}
+
 // written is how the API writes a value.
 func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
 	undone := []resources.Result{{Rollback: &resources.Undone{}}}
 	warned := &policies.CreatedOverridePolicy{Warnings: []write.Warning{{}}}
-	answers := world().with(intercept{"Instance.policyPreview": value(&preview.Preview{}), "PolicyPreview.items": value([]*preview.Item{{}}), "Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
+	answers := world().with(intercept{"Instance.policyPreview": value(&preview.Preview{}), "PolicyPreview.items": value([]*preview.Item{{}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Instance.timeline": value(&timeline.Connection{Nodes: []*timeline.Entry{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}
@@ -277,7 +292,7 @@ func read(t *testing.T, e enumRoute, enum, text string) any {
 	if root, _, _ := strings.Cut(e.by, "."); root == "Mutation" || root == "Subscription" {
 		operation = strings.ToLower(root)
 	}
-	run(t, &Resolver{}, world().with(intercept{"Instance.memberCluster": value(&membercluster.MemberCluster{}), "Instance.policyPreview": value(&preview.Preview{}), e.by: func(_ context.Context, fc *graphql.FieldContext) (any, error) {
+	run(t, &Resolver{}, world().with(intercept{"Instance.memberCluster": value(&membercluster.MemberCluster{}), "Instance.policyPreview": value(&preview.Preview{}), "Instance.applyPreview": value(&manifestpreview.Preview{}), e.by: func(_ context.Context, fc *graphql.FieldContext) (any, error) {
 		arg, fields, _ := strings.Cut(e.path, ".")
 		v := reflect.Indirect(reflect.ValueOf(fc.Args[arg]))
 		for field := range strings.SplitSeq(fields, ".") {

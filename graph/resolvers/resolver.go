@@ -9,10 +9,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/fieldmanager"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/kubeconfig"
+	"github.com/kairship-io/kairship/pkg/fleet/manifestpreview"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
@@ -23,6 +25,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/subscription"
+	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/usage"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
@@ -52,6 +55,7 @@ type Fleet struct {
 	Pods             *pod.Service
 	PodLogs          *podlog.Service
 	Usage            *usage.Service
+	FieldManagers    *fieldmanager.Service
 	Images           *image.Service
 	Bindings         *binding.Service
 	Policies         *policy.Service
@@ -61,6 +65,8 @@ type Fleet struct {
 	Kubeconfigs      *kubeconfig.Service
 	KarmadaResources *karmadaresource.Service
 	Search           *search.Service
+	ManifestPreviews *manifestpreview.Service
+	Timelines        *timeline.Service
 
 	// Previews say what a change would do.
 	Previews *preview.Service

@@ -276,10 +276,13 @@ func (s selection) needs() workload.Needs {
 		Overrides:        s.has("overridePolicies") || placements.has("overrides"),
 		OverridePolicies: s.has("overridePolicies") || placements.under("overrides").has("policy"),
 		OverrideDetail:   min(detailOf(policyDetail).under(s, "overridePolicies"), detailOf(policyDetail).under(placements.under("overrides"), "policy")),
-		Objects:          placements.has("object") || s.has("logs", "usage"),
+		Objects:          placements.has("object", "drift") || s.has("logs", "usage"),
 		ObjectDetail:     detailOf(objectDetail).under(placements, "object"),
 		Pods:             placements.under("object").has("pods") || s.has("logs", "usage"),
 		Events:           s.events(),
+	}
+	if placements.has("drift") {
+		needs.Drift, needs.ObjectDetail = true, index.Whole
 	}
 	if s.has("explanation") {
 		return needs.Explained()

@@ -89,14 +89,14 @@ func TestEveryFieldIsCompared(t *testing.T) {
 		// carried are compared, read hang on it.
 		carried, read []string
 	}{
-		{"Instance", namesOf(instance.Fields()), append([]string{"kubeconfig", "policyPreview", "clusterLossPreview"}, lists...)},
+		{"Instance", namesOf(instance.Fields()), append([]string{"kubeconfig", "timeline", "policyPreview", "clusterLossPreview", "overridePreview", "applyPreview"}, lists...)},
 		{"Cluster", namesOf(cluster.Fields()), nil},
-		{"MemberCluster", namesOf(membercluster.Fields()), []string{"instance", "cluster", "resources", "clusterNodes", "usage"}},
-		{"Deployment", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "explanation", "events", "logs", "usage"}},
-		{"Job", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "explanation", "events", "logs", "usage"}},
-		{"CronJob", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "explanation", "events", "logs", "usage"}},
-		{"PropagationPolicy", namesOf(policy.Fields()), []string{"instance", "workloads"}},
-		{"ClusterOverridePolicy", namesOf(policy.Fields()), []string{"instance"}},
+		{"MemberCluster", namesOf(membercluster.Fields()), []string{"instance", "cluster", "resources", "clusterNodes", "usage", "timeline"}},
+		{"Deployment", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "explanation", "events", "logs", "usage", "timeline", "availability"}},
+		{"Job", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "explanation", "events", "logs", "usage", "timeline", "availability"}},
+		{"CronJob", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "explanation", "events", "logs", "usage", "timeline", "availability"}},
+		{"PropagationPolicy", namesOf(policy.Fields()), []string{"instance", "workloads", "timeline"}},
+		{"ClusterOverridePolicy", namesOf(policy.Fields()), []string{"instance", "timeline"}},
 		{"FederatedHPA", namesOf(karmadaresource.Fields()), []string{"instance", "workload"}},
 		{"CronFederatedHPA", namesOf(karmadaresource.Fields()), []string{"instance", "workload"}},
 		{"MultiClusterService", namesOf(karmadaresource.Fields()), []string{"instance", "service"}},

@@ -111,3 +111,18 @@ func TestInt32(t *testing.T) {
 		t.Error("it is beyond 32 bits")
 	}
 }
+
+// TestWhatWasReadIsReadAgain: variables are read when they are checked, and again by the field that has them.
+func TestWhatWasReadIsReadAgain(t *testing.T) {
+	for name, v := range map[string]any{
+		"Boolean": true, "Float": json.Number("1.5"), "ID": "a", "Int": json.Number("5"), "Int64": json.Number("5"), "String": "a", "Time": "2026-01-31T12:00:00.5Z",
+	} {
+		once, err := scalar.Read(name, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := scalar.Read(name, once); err != nil || again != once {
+			t.Errorf("%s: %#v is read as %#v, %v", name, once, again, err)
+		}
+	}
+}

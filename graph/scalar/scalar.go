@@ -22,8 +22,11 @@ func MarshalTime(t time.Time) graphql.Marshaler {
 	})
 }
 
-// UnmarshalTime reads a moment in RFC 3339.
+// UnmarshalTime reads a moment in RFC 3339. That of a variable was read before.
 func UnmarshalTime(v any) (time.Time, error) {
+	if t, read := v.(time.Time); read {
+		return t, nil
+	}
 	text, ok := v.(string)
 	if !ok {
 		return time.Time{}, errors.New("a time is text in RFC 3339, for example 2026-01-31T12:00:00Z")

@@ -48,6 +48,9 @@ var understood = map[string]struct {
 	"5ae5bee3072a841376451b48d8cfcec7188e10543926d5870828d36c8a750dc5": {
 		nil, "modernc.org/memory says where the picture of its page is from, which is not in the programs",
 	},
+	"a1d1adec3ba691ef6e377a78bbe9e9e2501f2f4a1723d08857da1ac6564e4fed": {
+		nil, "github.com/opencontainers/go-digest has its documentation, which is not in the programs, under CC-BY-SA-4.0",
+	},
 }
 
 // declared are the licences of modules that have no file with them, with why that is

@@ -24,6 +24,8 @@ var (
 	ClusterResourceBindings = Type{"work.karmada.io", "v1alpha2", "clusterresourcebindings", "ClusterResourceBinding"}
 	Works                   = Type{"work.karmada.io", "v1alpha1", "works", "Work"}
 
+	ResourceInterpreterCustomizations = Type{"config.karmada.io", "v1alpha1", "resourceinterpretercustomizations", "ResourceInterpreterCustomization"}
+
 	PropagationPolicies        = Type{"policy.karmada.io", "v1alpha1", "propagationpolicies", "PropagationPolicy"}
 	ClusterPropagationPolicies = Type{"policy.karmada.io", "v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy"}
 	OverridePolicies           = Type{"policy.karmada.io", "v1alpha1", "overridepolicies", "OverridePolicy"}

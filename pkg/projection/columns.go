@@ -14,6 +14,7 @@ const (
 	boolean  = "boolean"
 	list     = "text[]"
 	document = "jsonb"
+	double   = "double precision"
 )
 
 // workloadKey are the columns that name a workload.
@@ -56,9 +57,9 @@ var (
 // definition is the column in CREATE TABLE. Columns that are added to a table later need
 // a default for the rows that it has.
 func (c column) definition(postgres bool) string {
-	kind, none := c.kind, map[string]string{text: "''", integer: "0", bigint: "0", boolean: "false", list: "'{}'", document: "'null'"}[c.kind]
+	kind, none := c.kind, map[string]string{text: "''", integer: "0", bigint: "0", boolean: "false", list: "'{}'", document: "'null'", double: "0"}[c.kind]
 	if !postgres {
-		kind = map[string]string{text: "TEXT", integer: "INTEGER", bigint: "INTEGER", boolean: "INTEGER", list: "TEXT", document: "TEXT"}[c.kind]
+		kind = map[string]string{text: "TEXT", integer: "INTEGER", bigint: "INTEGER", boolean: "INTEGER", list: "TEXT", document: "TEXT", double: "REAL"}[c.kind]
 		if c.kind == list {
 			none = "'[]'"
 		}

@@ -59,6 +59,17 @@ func OpenReader(dsn func() (string, error), connections int) (*DB, error) {
 	}})
 }
 
+// OpenRecorder opens the database in the same way for RecordWrite alone, with one connection.
+func OpenRecorder(dsn func() (string, error)) (*DB, error) {
+	limits := maps.Clone(limits)
+	limits["statement_timeout"], limits["default_transaction_read_only"] = "5s", "on"
+	text, err := dsn()
+	if err != nil {
+		return nil, err
+	}
+	return open(text, &access{connections: 1, limits: limits, renew: dsn, sqlite: url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(5000)"}}})
+}
+
 // errDSN does not show what was read.
 var errDSN = errors.New("the DSN of the index's database cannot be read: write postgres://user:password@host:port/database?sslmode=verify-full")
 

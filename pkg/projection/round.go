@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -23,6 +24,9 @@ type Writes struct {
 	GoneWorkloads []WorkloadKey
 	Members       []Member
 	GoneMembers   []MemberKey
+	// Objects and GoneObjects are what the history follows besides workloads.
+	Objects     []ObjectState
+	GoneObjects []ObjectKey
 	// Consequences are conditions for the workloads to compute again later.
 	Consequences []Affected
 	// Complete reports whether a rebuild has ended.
@@ -32,7 +36,7 @@ type Writes struct {
 }
 
 func (w *Writes) empty() bool {
-	return len(w.Done)+len(w.Workloads)+len(w.GoneWorkloads)+len(w.Members)+len(w.GoneMembers)+len(w.Consequences) == 0 && !w.Complete && w.Pods.empty()
+	return len(w.Done)+len(w.Workloads)+len(w.GoneWorkloads)+len(w.Members)+len(w.GoneMembers)+len(w.Objects)+len(w.GoneObjects)+len(w.Consequences) == 0 && !w.Complete && w.Pods.empty()
 }
 
 // chain is a sequence of Rounds, of which two are never done side by side. lock keeps others from
@@ -148,6 +152,9 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 	if err != nil {
 		return err
 	}
+	if err := db.record(ctx, s, w); err != nil {
+		return fmt.Errorf("recording the history: %w", err)
+	}
 	states, docs, objects, searches := parts(w.Workloads)
 	theDoc := " FROM " + db.rows(workloadKey) + " CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey)
 	for _, step := range []struct {
@@ -166,6 +173,8 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 		{searches, len(searches), db.upsertBeside("workload_search", searchColumns)},
 		{w.GoneMembers, len(w.GoneMembers), "DELETE FROM kairship.member WHERE EXISTS (SELECT 1 FROM " + db.rows(memberKey) + " WHERE " + same("kairship.member", memberKey) + ")"},
 		{w.Members, len(w.Members), db.upsert("member", memberKey, memberColumns)},
+		{w.GoneObjects, len(w.GoneObjects), "DELETE FROM kairship.object_state WHERE EXISTS (SELECT 1 FROM " + db.rows(workloadKey) + " WHERE " + same("kairship.object_state", workloadKey) + ")"},
+		{w.Objects, len(w.Objects), db.upsert("object_state", workloadKey, objectStateColumns)},
 		{w.Pods.Done, len(w.Pods.Done), "DELETE FROM kairship.pod_outbox WHERE id IN (SELECT CAST(r.value AS bigint) FROM " + db.each() + " r)"},
 		{w.Pods.Gone, len(w.Pods.Gone), "DELETE FROM kairship.pod WHERE (" + names("", podKey) + ") IN (SELECT " + names("r.", podKey) + " FROM " + db.rows(podKey) + ")"},
 		{w.Pods.Rows, len(w.Pods.Rows), db.upsert("pod", podKey, podColumns)},

@@ -49,6 +49,10 @@ type Workload struct {
 	WorkloadDoc
 	WorkloadSearch
 	WorkloadObject
+
+	// Manager is the field manager that changed the template last; empty where that is not known. It is
+	// stored with the history alone.
+	Manager string `json:"-"`
 }
 
 // WorkloadState is what lists are filtered, ordered and counted by.
@@ -174,6 +178,10 @@ type Change struct {
 // WorkloadGroup is the group of a Change that names a row of the projection which is to
 // be computed again; its resource is the kind of the workload.
 const WorkloadGroup = "projection"
+
+// ObjectGroup is the group of a Change that names an object of an instance which only the history follows
+// now; its resource is that of the object.
+const ObjectGroup = "history"
 
 // The lanes of the outbox, in the order in which they are taken: what the collector
 // wrote, rows that follow from the change of an object that many depend on, and rows of

@@ -31,10 +31,13 @@ var tables = []table{
 	{name: "pod", columns: slices.Concat(podKey, podColumns), key: podKey},
 	// Pods have an outbox of their own: a release without them does not take what is in it.
 	{name: "pod_outbox", id: "id", columns: slices.Concat(podKey, []column{{"lane", integer}})},
+	{name: "history", id: "id", columns: slices.Concat([]column{{"instance_uid", text}}, historyColumns)},
+	{name: "object_state", columns: slices.Concat(workloadKey, objectStateColumns), key: workloadKey},
 	// round and pods_round count the Rounds, state is that of the projection, version the one that all rows are at
 	// least of, refresh the state of a rebuild during which rows are read: empty, Needed or Building.
-	// pods is the state of the table pod, pods_version the PodVersion that it is built for.
-	{name: "meta", columns: []column{{"id", integer}, {"version", integer}, {"state", text}, {"round", bigint}, {"refresh", text}, {"pods", text}, {"pods_version", integer}, {"pods_round", bigint}}, key: []column{{"id", integer}}},
+	// pods is the state of the table pod, pods_version the PodVersion that it is built for. history_since is when the
+	// history begins, in seconds since 1970.
+	{name: "meta", columns: []column{{"id", integer}, {"version", integer}, {"state", text}, {"round", bigint}, {"refresh", text}, {"pods", text}, {"pods_version", integer}, {"pods_round", bigint}, {"history_since", double}}, key: []column{{"id", integer}}},
 }
 
 // tableIndex is an index of a table of Kairship: its name without a prefix, and what it is on.
@@ -58,6 +61,8 @@ func (db *DB) indexes() []tableIndex {
 		{"workload_policy", "workload (instance, policy_namespace, policy_name)"},
 		{"workload_counted", "workload (instance, health)"},
 		{"workload_health", "workload (instance, health) WHERE health <> 'HEALTHY'"},
+		{"history_of", "history (instance, kind, namespace, name, id)"},
+		{"history_age", "history (at)"},
 		{"workload_custom", order(ByNamespace) + " WHERE " + strings.ReplaceAll(customKinds, "w.", "")},
 	}
 	if db.postgres {
@@ -133,7 +138,7 @@ func (db *DB) create(t *table) string {
 	for _, c := range t.columns {
 		parts = append(parts, c.definition(db.postgres))
 	}
-	if t.name == "outbox" || t.name == "pod_outbox" {
+	if slices.Contains([]string{"outbox", "pod_outbox", "history"}, t.name) {
 		// Its time is the database's, because the clocks of the programs differ.
 		at := "at REAL NOT NULL DEFAULT (unixepoch('subsec'))"
 		if db.postgres {
@@ -186,6 +191,9 @@ func (db *DB) Install(ctx context.Context) error {
 			return err
 		}
 		if err := db.installCustom(ctx, s); err != nil {
+			return err
+		}
+		if err := db.installHistory(ctx, s); err != nil {
 			return err
 		}
 		return db.installPods(ctx, s)

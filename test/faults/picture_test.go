@@ -167,6 +167,8 @@ type seenIn struct {
 	Desired, Ready *int
 	Health, UID    string
 	Pods           int
+	// Why is the message of one that is not healthy.
+	Why string
 }
 
 func pictureOf(instances map[string]*instance) picture {
@@ -177,6 +179,9 @@ func pictureOf(instances map[string]*instance) picture {
 			one := seen{Health: w.Health, Desired: w.Replicas.Desired, Ready: w.Replicas.Ready, Placements: map[string]seenIn{}}
 			for _, in := range w.Placements {
 				there := seenIn{Desired: in.Desired, Ready: in.Ready, Health: in.Health}
+				if in.Health != "HEALTHY" && in.Message != nil {
+					there.Why = *in.Message
+				}
 				if in.Object != nil {
 					there.UID = in.Object.UID
 				}

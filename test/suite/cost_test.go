@@ -217,6 +217,7 @@ func TestPageOfFiftyWorkloadsCostsAtMostFourRequestsBeyondThePage(t *testing.T) 
 		{"policy, override policies, binding and placements", placements, mostBeyondThePage},
 		{"the template's replicas and containers", "template { replicas containers { name image } }", 0},
 		{"the explanation", "explanation { stage summary steps { reasons { code policy { name } override { name } pod { name } } } }", mostBeyondThePage + 2},
+		{"the timeline", "timeline(first: 5) { nodes { change after } }", 1},
 		{"the same as first and the pods", placements + " placements { object { pods { name } } }", mostBeyondThePage + 1},
 	} {
 		beyond := coldCost(t, on.kairship, fmt.Sprintf(query, tt.selection), filter) - bare

@@ -44,6 +44,19 @@ func TestEveryArgumentHasATest(t *testing.T) {
 			tried[of+".logs("+argument+")"] = true
 		}
 	}
+	// TestTimeline
+	workloads := []string{"Workload", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "CustomWorkload"}
+	for _, of := range append(workloads, "MemberCluster", "Instance", "PropagationPolicyLike", "OverridePolicyLike", "PropagationPolicy", "ClusterPropagationPolicy", "OverridePolicy", "ClusterOverridePolicy") {
+		for _, argument := range []string{"first", "after", "changes", "from", "to"} {
+			tried[of+".timeline("+argument+")"] = true
+		}
+	}
+	for _, argument := range []string{"kind", "namespace", "name"} {
+		tried["Instance.timeline(object."+argument+")"] = true
+	}
+	for _, of := range workloads {
+		tried[of+".availability(from)"], tried[of+".availability(to)"] = true, true
+	}
 	// TestCustomWorkload
 	tried["Instance.workload(customKind)"], tried["CustomWorkload.events(first)"], tried["CustomWorkload.events(after)"] = true, true, true
 	// TestFacetsCountWhatTheListHas
@@ -60,7 +73,7 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	for node := range memoryFacets { // TestFacetsInMemory
 		tried[node+"Connection.facets(fields)"], tried[node+"Connection.facets(first)"] = true, true
 	}
-	for _, argument := range previewArguments {
+	for _, argument := range slices.Concat(previewArguments, manifestPreviewArguments) {
 		tried[argument] = true
 	}
 	tried["Query.node(id)"] = true // TestEveryIDLeadsBack
@@ -69,7 +82,8 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	tried["Viewer.can(instance)"], tried["Viewer.can(namespace)"] = true, true
 	var missing []string
 	for _, argument := range schema.Arguments(theSchema) {
-		if !tried[argument] && !strings.HasPrefix(argument, "Mutation.") && !strings.HasPrefix(argument, "Subscription.") && !strings.HasPrefix(argument, "Instance.policyPreview(input.spec.") {
+		if !tried[argument] && !strings.HasPrefix(argument, "Mutation.") && !strings.HasPrefix(argument, "Subscription.") &&
+			!strings.HasPrefix(argument, "Instance.policyPreview(input.spec.") && !strings.HasPrefix(argument, "Instance.overridePreview(input.spec.") {
 			missing = append(missing, argument)
 		}
 	}

@@ -59,6 +59,12 @@ var rootMatrix = []struct {
 	{"instance", `instance(name: "beta") { clusterLossPreview(clusters: ["m3"]) { __typename } }`, outcomes{"ClusterLossPreview", "null", "FORBIDDEN", "null"}},
 	{"instance", `instance(name: "beta") { clusterLossPreview(clusters: ["none-such"]) { __typename } }`, outcomes{"INVALID", "null", "FORBIDDEN", "null"}},
 
+	{"instance", `instance(name: "alpha") { overridePreview(input: {change: DELETE, namespace: "shop", name: "frontend-image"}) { __typename } }`, outcomes{"ManifestPreview", "ManifestPreview", "null", "null"}},
+	{"instance", `instance(name: "beta") { overridePreview(input: {change: DELETE, namespace: "billing", name: "none-such"}) { __typename } }`, outcomes{"NOT_FOUND", "null", "FORBIDDEN", "null"}},
+	{"instance", `instance(name: "beta") { overridePreview(input: {change: DELETE, name: "none-such"}) { __typename } }`, outcomes{"NOT_FOUND", "null", "FORBIDDEN", "null"}},
+	{"instance", `instance(name: "alpha") { applyPreview(input: {manifests: "{apiVersion: v1, kind: ConfigMap, metadata: {name: preview, namespace: shop}}"}) { __typename } }`, outcomes{"ManifestPreview", "ManifestPreview", "null", "null"}},
+	{"instance", `instance(name: "beta") { applyPreview(input: {manifests: "{apiVersion: v1, kind: ConfigMap, metadata: {name: preview, namespace: billing}}"}) { __typename } }`, outcomes{"ManifestPreview", "null", "FORBIDDEN", "null"}},
+
 	{"instances", `instances { totalCount nodes { name } }`, outcomes{"*", "1: alpha", "1: beta", "0:"}},
 	{"instances", `instances(filter: {name: ["alpha", "beta", "none-such"]}) { totalCount nodes { name } }`, outcomes{"2: alpha beta", "1: alpha", "1: beta", "0:"}},
 	{"instances", `instances(filter: {name: ["beta"]}) { totalCount nodes { name } }`, outcomes{"1: beta", "0:", "1: beta", "0:"}},

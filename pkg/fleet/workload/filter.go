@@ -71,6 +71,8 @@ type Needs struct {
 	Pods bool
 	// Explanation: where the propagation stands, which needs Status.
 	Explanation bool
+	// Drift: where the objects in the members differ from what Karmada sent. It needs Objects, whole.
+	Drift bool
 	// Events: the pages of the events about each workload.
 	Events []event.Wanted
 }
@@ -100,6 +102,7 @@ func (n Needs) and(o Needs) Needs {
 		ObjectDetail:     min(n.ObjectDetail, o.ObjectDetail),
 		Pods:             n.Pods || o.Pods,
 		Explanation:      n.Explanation || o.Explanation,
+		Drift:            n.Drift || o.Drift,
 		Events:           slices.Concat(n.Events, o.Events),
 	}
 }

@@ -75,10 +75,13 @@ func (p *placed) place(cluster string, health Health) {
 
 // read starts reading some objects.
 func (p *prefetch) read(keys []index.Key, detail index.Detail, then func(map[index.Key]*index.Object)) {
+	p.readWith(p.service.lister.Reader, keys, detail, then)
+}
+
+func (p *prefetch) readWith(reader index.Reader, keys []index.Key, detail index.Detail, then func(map[index.Key]*index.Object)) {
 	if len(keys) == 0 {
 		return
 	}
-	reader := p.service.lister.Reader
 	reader.Prefetch(p.ctx, keys, detail, then)
 	// All keys are read in one request, so waiting for the first suffices. The field that needs the
 	// object returns the error.
@@ -107,10 +110,11 @@ func (p *prefetch) wait() {
 
 // start reads what the templates name, and what the workloads have in the members.
 func (p *prefetch) start(all []placed) {
-	var whole, objects, metadata []index.Key
+	var whole, objects, metadata, sent []index.Key
 	joined := p.service.joined(p.ctx)
 	p.unwell = map[index.Key]bool{}
 	p.policies(all)
+	p.interpreters(all)
 	for _, one := range all {
 		if ref := PolicyRefOf(&one.row.Meta); ref != nil && p.needs.Policy {
 			key := policyKey(one.row.Cluster, ref)
@@ -137,6 +141,9 @@ func (p *prefetch) start(all []placed) {
 			if _, custom := customKindOf(one.row); custom || !p.needs.Objects {
 				continue
 			}
+			if p.needs.Drift {
+				sent = append(sent, workKey(one.row, cluster))
+			}
 			if slices.Contains(joined()[instanceOf(one.row)], cluster) {
 				objects = append(objects, memberObjectKey(one.row, cluster))
 			}
@@ -149,6 +156,7 @@ func (p *prefetch) start(all []placed) {
 		p.read(whole, index.Whole, nil)
 		p.read(objects, p.needs.ObjectDetail, p.pods)
 	}
+	p.readWith(p.service.evidence, sent, index.Whole, nil)
 	p.read(metadata, index.Metadata, func(found map[index.Key]*index.Object) { p.overrides(all, found) })
 }
 
@@ -175,6 +183,21 @@ func (p *prefetch) policies(all []placed) {
 	pages(p.service.lister.Reader, propagationPoliciesOf)
 	pages(p.service.evidence, overridePoliciesOf)
 	pages(p.service.lister.Reader, overridePoliciesOf)
+}
+
+// interpreters reads the customizations of resource interpreters, of all instances at once.
+func (p *prefetch) interpreters(all []placed) {
+	if !p.needs.Drift || len(all) == 0 {
+		return
+	}
+	var parts []index.Part
+	for _, one := range all {
+		if part := interpretersOf(one.row); !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	p.service.evidence.PrefetchPages(p.ctx, parts, customizationsOf, nil)
+	p.later(func() { _, _ = p.service.evidence.PageOf(p.ctx, parts[0], customizationsOf) })
 }
 
 // pods reads the pods of the objects that were found in the members.

@@ -101,6 +101,9 @@ func (w *Workload) ID() string {
 // Kind of the workload, as the API names it.
 func (w *Workload) Kind() Kind { return w.kind.Shown() }
 
+// StoredKind is its kind in the projection, which names custom kinds too.
+func (w *Workload) StoredKind() Kind { return w.kind }
+
 // errNoTemplate is a mistake of ours: a field needs more than the metadata, and
 // Needs did not say so. It is better seen than answered with nothing.
 var errNoTemplate = errors.New("only the metadata of the workload was read")

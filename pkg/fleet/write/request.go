@@ -215,10 +215,32 @@ func (s *Site) send(ctx context.Context, c call) (*Outcome, error) {
 	if err != nil {
 		return nil, s.translate(ctx, c, err)
 	}
-	return s.outcome(c, raw, status == http.StatusCreated)
+	out, err := s.outcome(c, raw, status == http.StatusCreated)
+	if out != nil && !out.DryRun {
+		s.writer.record(ctx, c.how(), &out.Version)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
-// outcome reads what the instance answered to a write.
+// how is the word of the history for a write.
+func (c *call) how() string {
+	switch {
+	case c.verb == http.MethodPost:
+		return "CREATE"
+	case c.verb == http.MethodPut:
+		return "UPDATE"
+	case c.verb == http.MethodDelete:
+		return "DELETE"
+	case c.contentType == string(types.ApplyPatchType):
+		return "APPLY"
+	}
+	return "PATCH"
+}
+
+// outcome reads what the instance answered to a write. It is not nil where only what it shows cannot be read.
 func (s *Site) outcome(c call, raw []byte, created bool) (*Outcome, error) {
 	at := s.writer.Now()
 	u := &unstructured.Unstructured{}
@@ -248,8 +270,5 @@ func (s *Site) outcome(c call, raw []byte, created bool) (*Outcome, error) {
 	if err == nil {
 		out.Object, err = access.Shown(s.grant, c.kind.Type(), live)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return out, err
 }

@@ -31,6 +31,8 @@ type Writer struct {
 	Tokens  *consistency.Tokens
 	Logger  *slog.Logger
 	Now     func() time.Time
+	// Recorder keeps who wrote what; nil where the program was given no database.
+	Recorder *Recorder
 }
 
 // Site is one instance, as one caller may change it.

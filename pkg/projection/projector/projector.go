@@ -30,9 +30,15 @@ type Projector struct {
 	Collections func(context.Context) ([]projection.Collection, error)
 	// CheckInterval is the time between two comparisons of all rows.
 	CheckInterval time.Duration
+	// Instances returns the instances, for their history; nil in tests without one.
+	Instances func(context.Context) ([]Instance, error)
+	// HistoryRetention is how long the history is kept, unless an instance says otherwise.
+	HistoryRetention time.Duration
 
 	// nextLook is when to look again at what changes rarely.
 	nextLook time.Time
+	// nextPrune is when to look for what is older than the history is kept.
+	nextPrune time.Time
 }
 
 // Step deals with the first changes of the outbox, and returns how many there were.
@@ -77,6 +83,9 @@ func dealWith(s *projection.Snapshot, changes []projection.Change) (*projection.
 	// The workloads computed here still see the members as they were; those that a change
 	// of a member concerns, these included, are computed again.
 	if err := l.compareMembers(slices.Collect(maps.Keys(all.members)), w); err != nil {
+		return nil, err
+	}
+	if err := l.observeObjects(changes, w); err != nil {
 		return nil, err
 	}
 	w.Workloads, w.GoneWorkloads, err = l.evaluate(slices.Collect(maps.Keys(all.workloads)))

@@ -102,6 +102,9 @@ func (p *Projector) look(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := p.observeInstances(ctx); err != nil {
+		return err
+	}
 	if err := p.rebuildIfNeeded(ctx); err != nil {
 		return err
 	}

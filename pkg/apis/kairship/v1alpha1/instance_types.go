@@ -104,6 +104,13 @@ type InstanceSpec struct {
 	// besides those that it collects of all.
 	// +optional
 	Collect *CollectedKinds `json:"collect,omitempty"`
+
+	// HistoryRetentionDays is how many days the history of this instance is kept, in the place
+	// of what the controller manager is told for all.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3650
+	HistoryRetentionDays *int32 `json:"historyRetentionDays,omitempty"`
 }
 
 // StaleCluster is a member cluster whose figures are old.

@@ -46,6 +46,11 @@ func (w *Writes) ExpectPropagation(expect Expect[policyv1alpha1.PropagationSpec]
 	w.Propagation.expect, w.ClusterPropagation.expect = expect, expect
 }
 
+// ExpectOverride sets the same for the mutations of override policies.
+func (w *Writes) ExpectOverride(expect Expect[policyv1alpha1.OverrideSpec]) {
+	w.Override.expect, w.ClusterOverride.expect = expect, expect
+}
+
 // expected checks the fingerprint of an input, if it has one.
 func (c *Changes[T, S]) expected(ctx context.Context, verb authz.Verb, instance, namespace, name string, spec *S, fingerprint *string) error {
 	if fingerprint == nil || c.expect == nil {

@@ -81,6 +81,8 @@ type step struct {
 	waitsFor string
 	// before is the version that the dry run found.
 	before string
+	// stored is what the dry run would have stored.
+	stored *unstructured.Unstructured
 	// previous is the object before it was written, where it may have to be restored.
 	previous *unstructured.Unstructured
 	// sent reports whether the write was sent, whatever became of it then.
@@ -363,7 +365,7 @@ func (s *Service) dryRun(ctx context.Context, site *write.Site, steps []*step, o
 			out, err := st.send(ctx, site, options, true)
 			switch {
 			case err == nil:
-				st.before = out.Version.ResourceVersion
+				st.before, st.stored = out.Version.ResourceVersion, out.Stored()
 				st.done(site.Instance, out, ActionConfigured)
 				return nil
 			case st.waitsFor != "" && apierror.Is(err, apierror.CodeNotFound):

@@ -1,0 +1,92 @@
+package timeline
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/graph-gophers/dataloader/v7"
+
+	"github.com/kairship-io/kairship/pkg/projection"
+)
+
+// wait is how long the histories are collected that one statement reads.
+const wait = time.Millisecond
+
+// history is a page of the history of one object.
+type history struct {
+	projection.HistoryPage
+
+	// since is when the history begins, asOf up to when it is complete.
+	since, asOf time.Time
+}
+
+// asked is one history that is asked for. The range is its text, because a key must be comparable.
+type asked struct {
+	projection.HistoryQuery
+
+	r string
+}
+
+// operation is what one operation reads: histories that are asked for at the same time, with one statement for
+// each range.
+type operation struct {
+	once   sync.Once
+	loader *dataloader.Loader[asked, *history]
+}
+
+type operationKey struct{}
+
+// With returns a context for a new operation.
+func With(ctx context.Context) context.Context {
+	return context.WithValue(ctx, operationKey{}, &operation{})
+}
+
+// load returns the first of some histories, and reads the others with it. In a context of no operation, they are read for
+// this call alone.
+func (s *Service) load(ctx context.Context, all []projection.HistoryQuery, r *projection.HistoryRange) (*history, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	o, ok := ctx.Value(operationKey{}).(*operation)
+	if !ok {
+		o = &operation{}
+	}
+	o.once.Do(func() { o.loader = dataloader.NewBatchedLoader(s.fetch, dataloader.WithWait[asked, *history](wait)) })
+	thunks := make([]dataloader.Thunk[*history], len(all))
+	for i := range all {
+		thunks[i] = o.loader.Load(ctx, asked{all[i], string(text)})
+	}
+	return thunks[0]()
+}
+
+// fetch reads histories.
+func (s *Service) fetch(ctx context.Context, keys []asked) []*dataloader.Result[*history] {
+	results := make([]*dataloader.Result[*history], len(keys))
+	ranges := map[string][]int{}
+	for i := range keys {
+		ranges[keys[i].r] = append(ranges[keys[i].r], i)
+	}
+	for text, places := range ranges {
+		objects := make([]projection.HistoryQuery, len(places))
+		for i, place := range places {
+			objects[i] = keys[place].HistoryQuery
+		}
+		var r projection.HistoryRange
+		var found *projection.Histories
+		var asOf time.Time
+		err := json.Unmarshal([]byte(text), &r)
+		if err == nil {
+			found, asOf, err = s.History.History(ctx, objects, &r)
+		}
+		for i, place := range places {
+			results[place] = &dataloader.Result[*history]{Error: err}
+			if err == nil {
+				results[place].Data = &history{found.Pages[i], found.Since, asOf}
+			}
+		}
+	}
+	return results
+}

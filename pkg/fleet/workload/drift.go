@@ -1,0 +1,112 @@
+package workload
+
+import (
+	"context"
+
+	configv1alpha1 "github.com/karmada-io/karmada/pkg/apis/config/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/drift"
+	"github.com/kairship-io/kairship/pkg/fleet/whatif/interpreter"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Drift is where the object of a placement differs from what Karmada sent.
+type Drift struct {
+	*drift.Drift
+	// In is the object in the member cluster.
+	In *drift.Object
+}
+
+// Fields are the first fields that differ, by path.
+func (d *Drift) Fields() []DriftField {
+	fields := make([]DriftField, len(d.Drift.Fields))
+	for i := range fields {
+		fields[i] = DriftField{&d.Drift.Fields[i], d.In}
+	}
+	return fields
+}
+
+// DriftField is a field of an object in a member cluster that differs.
+type DriftField struct {
+	*drift.Field
+	// In is the object.
+	In *drift.Object
+}
+
+// Drift compares the object of a placement with what Karmada sent; nil where the index has not both.
+//
+// The Work is read regardless of the user's visibility: it carries what is between the template and the object,
+// and the user sees both.
+func (s *Service) Drift(ctx context.Context, p *Placement) (*Drift, error) {
+	w := p.workload
+	m, err := s.Object(ctx, p, index.Whole)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	o, err := optional(ctx, s.evidence, workKey(w.Indexed, p.Cluster), index.Whole)
+	if err != nil || o == nil {
+		return nil, apierror.In(err, w.Instance)
+	}
+	observed := &drift.Observed{Leaving: !p.Scheduled}
+	if observed.Work, err = index.Decode[workv1alpha1.Work](o); err != nil {
+		return nil, err
+	}
+	if observed.Object, err = generic(m.Indexed); err != nil {
+		return nil, err
+	}
+	if p.Stale {
+		observed.Unreachable = p.Message
+	}
+	if observed.Interpreter, err = s.customizes(ctx, w, configv1alpha1.InterpreterOperationRetain); err != nil {
+		return nil, apierror.In(err, w.Instance)
+	}
+	found, err := drift.Of(observed)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	gvr := w.kind.GVR()
+	return &Drift{found, &drift.Object{
+		Instance: w.Instance, Member: p.Cluster, Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Namespace: w.Namespace(), Name: w.Name(), UID: m.UID(),
+	}}, nil
+}
+
+// generic is a whole object with its integers.
+func generic(o *index.Object) (*unstructured.Unstructured, error) {
+	raw, err := o.Text()
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(raw, &u.Object); err != nil {
+		return nil, err
+	}
+	u.SetAPIVersion(o.APIVersion)
+	u.SetKind(o.Kind)
+	return u, nil
+}
+
+// customizationsOf reads the customizations of an instance's resource interpreter.
+var customizationsOf = ofNamespace(index.ResourceInterpreterCustomizations)
+
+// interpretersOf is where the customizations are that hold for a workload.
+func interpretersOf(row *index.Object) index.Part { return index.Part{Cluster: row.Cluster} }
+
+// customizes returns the name of the customization that decides about an operation on a workload; empty for none.
+// Its name is shown regardless of the user's visibility, because what Karmada does depends on it.
+func (s *Service) customizes(ctx context.Context, w *Workload, operation configv1alpha1.InterpreterOperation) (string, error) {
+	objects, err := allOf(ctx, s.evidence, interpretersOf(w.Indexed), customizationsOf)
+	if err != nil {
+		return "", err
+	}
+	all := make([]*configv1alpha1.ResourceInterpreterCustomization, len(objects))
+	for i, o := range objects {
+		if all[i], err = index.Decode[configv1alpha1.ResourceInterpreterCustomization](o); err != nil {
+			return "", err
+		}
+	}
+	return interpreter.Customizes(all, w.kind.GVK(), operation), nil
+}

@@ -1,0 +1,63 @@
+package write
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/consistency"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
+)
+
+// recordWithin bounds how long a write waits for its entry in the history.
+const recordWithin = 2 * time.Second
+
+// History keeps who wrote what; *projection.DB does.
+type History interface {
+	RecordWrite(ctx context.Context, instanceUID string, e *projection.Entry) error
+}
+
+// Recorder adds what users write to the history.
+type Recorder struct {
+	History History
+	// InstanceUID returns the UID of an instance; empty for one that is not there.
+	InstanceUID func(ctx context.Context, instance string) string
+}
+
+// record adds a write that was made. One that cannot be added now does not cost a caller the answer to it: it is
+// missing in the history, and the log says why.
+func (w *Writer) record(ctx context.Context, how string, at *consistency.Version) {
+	if w.Recorder == nil {
+		return
+	}
+	// The write was made, also for a caller who has left.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
+	defer cancel()
+	user, _ := authz.UserFrom(ctx)
+	e := &projection.Entry{
+		ObjectKey: projection.ObjectKey{Instance: at.Instance, Kind: historyKind(at), Namespace: at.Namespace, Name: at.Name},
+		Change:    projection.Written, After: how, User: user.Name,
+	}
+	if err := w.Recorder.History.RecordWrite(ctx, w.Recorder.InstanceUID(ctx, at.Instance), e); err != nil {
+		w.Logger.WarnContext(ctx, "a write is not in the history", "error", err)
+	}
+}
+
+// historyKind is the kind by which the history knows what was written.
+func historyKind(at *consistency.Version) string {
+	t := index.Type{Group: at.Group, Version: at.Version, Resource: at.Resource, Kind: at.Kind}
+	if kind, ok := workload.KindFromGVR(t.GroupVersionResource()); ok {
+		return string(kind)
+	}
+	if t == index.MemberClusters {
+		return projection.KindMember
+	}
+	if kind, ok := workload.CustomKind(schema.GroupKind{Group: at.Group, Kind: at.Kind}); ok {
+		return string(kind)
+	}
+	return at.Kind
+}
