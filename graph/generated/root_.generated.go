@@ -2263,7 +2263,6 @@ type ComplexityRoot struct {
 		Change      func(childComplexity int) int
 		ClusterName func(childComplexity int) int
 		Field       func(childComplexity int) int
-		Manager     func(childComplexity int) int
 		Message     func(childComplexity int) int
 		User        func(childComplexity int) int
 	}
@@ -12097,12 +12096,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TimelineEntry.Field(childComplexity), true
-	case "TimelineEntry.manager":
-		if e.ComplexityRoot.TimelineEntry.Manager == nil {
-			break
-		}
-
-		return e.ComplexityRoot.TimelineEntry.Manager(childComplexity), true
 	case "TimelineEntry.message":
 		if e.ComplexityRoot.TimelineEntry.Message == nil {
 			break
@@ -20997,8 +20990,6 @@ type TimelineEntry {
   after: String
   "More about it, for a person."
   message: String
-  "The field manager that changed the template last, such as ` + "`" + `kubectl-edit` + "`" + `, for changes of the template; null where that is not known."
-  manager: String
   "Who changed it through Kairship; null for other changes than ` + "`" + `WRITTEN` + "`" + `."
   user: String
 }
@@ -26077,8 +26068,6 @@ func (ec *executionContext) childFields_TimelineEntry(ctx context.Context, field
 		return ec.fieldContext_TimelineEntry_after(ctx, field)
 	case "message":
 		return ec.fieldContext_TimelineEntry_message(ctx, field)
-	case "manager":
-		return ec.fieldContext_TimelineEntry_manager(ctx, field)
 	case "user":
 		return ec.fieldContext_TimelineEntry_user(ctx, field)
 	}

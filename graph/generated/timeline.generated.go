@@ -328,29 +328,6 @@ func (ec *executionContext) fieldContext_TimelineEntry_message(_ context.Context
 	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _TimelineEntry_manager(ctx context.Context, field graphql.CollectedField, obj *timeline.Entry) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_TimelineEntry_manager(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Manager(), nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
-func (ec *executionContext) fieldContext_TimelineEntry_manager(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, errors.New("field of type String does not have child fields"))
-}
-
 func (ec *executionContext) _TimelineEntry_user(ctx context.Context, field graphql.CollectedField, obj *timeline.Entry) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -890,11 +867,6 @@ func (ec *executionContext) _TimelineEntry(ctx context.Context, sel ast.Selectio
 			}
 		case "message":
 			out.Values[i] = ec._TimelineEntry_message(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
-			}
-		case "manager":
-			out.Values[i] = ec._TimelineEntry_manager(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

@@ -57,7 +57,7 @@ var Shared = Fields{
 		"policy overridePolicies binding placements explanation timeline events createdAt resourceVersion freshness viewerCan",
 	"TimelineEntryConnection": connection,
 	"TimelineEntryEdge":       edge,
-	"TimelineEntry":           "at change clusterName field before after message manager user",
+	"TimelineEntry":           "at change clusterName field before after message user",
 	"Explanation":             "stage state summary steps",
 	"ExplanationStep":         "stage state summary since reasons",
 	"ExplanationReason":       "code message remedy clusterName policy override pod",

@@ -59,14 +59,12 @@ type Entry struct {
 	After  string `json:"after"`
 	// Message says more for a person.
 	Message string `json:"message"`
-	// Cause is the field manager that changed the template last; empty where that is not known.
-	Cause string `json:"cause"`
 	// User is who wrote it; empty but for Written.
 	User string `json:"username"`
 }
 
 // historyColumns are those of the table history, besides its number, its time and the UID of the instance.
-var historyColumns = slices.Concat(workloadKey, []column{{"change", text}, {"cluster", text}, {"field", text}, {"before", text}, {"after", text}, {"message", text}, {"cause", text}, {"username", text}})
+var historyColumns = slices.Concat(workloadKey, []column{{"change", text}, {"cluster", text}, {"field", text}, {"before", text}, {"after", text}, {"message", text}, {"username", text}})
 
 // ObjectState is what the history follows of an object that has no row of its own.
 type ObjectState struct {
@@ -113,18 +111,18 @@ func observe(w *Workload) *observed {
 	return &observed{w.WorkloadKey, w.UID, w.Health, w.PolicyNamespace, w.PolicyName, w.Message, w.Desired, w.Images, w.Suspended, w.Placements}
 }
 
-// differences are the entries of a workload. manager changed its template last.
-func differences(was, now *observed, manager string) []Entry {
+// differences are the entries of a workload.
+func differences(was, now *observed) []Entry {
 	var entries []Entry
-	add := func(change HistoryChange, cluster, before, after, message, cause string) {
+	add := func(change HistoryChange, cluster, before, after, message string) {
 		if before != after {
-			entries = append(entries, Entry{ObjectKey: now.WorkloadKey, Change: change, Cluster: cluster, Before: before, After: after, Message: message, Cause: cause})
+			entries = append(entries, Entry{ObjectKey: now.WorkloadKey, Change: change, Cluster: cluster, Before: before, After: after, Message: message})
 		}
 	}
-	add(ImagesChanged, "", strings.Join(was.Images, " "), strings.Join(now.Images, " "), "", manager)
-	add(ReplicasChanged, "", strconv.Itoa(int(was.Desired)), strconv.Itoa(int(now.Desired)), "", manager)
-	add(SuspensionChanged, "", strconv.FormatBool(was.Suspended), strconv.FormatBool(now.Suspended), "", manager)
-	add(PolicyChanged, "", was.policy(), now.policy(), "", "")
+	add(ImagesChanged, "", strings.Join(was.Images, " "), strings.Join(now.Images, " "), "")
+	add(ReplicasChanged, "", strconv.Itoa(int(was.Desired)), strconv.Itoa(int(now.Desired)), "")
+	add(SuspensionChanged, "", strconv.FormatBool(was.Suspended), strconv.FormatBool(now.Suspended), "")
+	add(PolicyChanged, "", was.policy(), now.policy(), "")
 	old := map[string]*Placement{}
 	for i := range was.Placements {
 		old[was.Placements[i].Cluster] = &was.Placements[i]
@@ -136,17 +134,17 @@ func differences(was, now *observed, manager string) []Entry {
 		if o == nil {
 			o = &Placement{}
 		}
-		add(PlacementChanged, p.Cluster, o.scheduling(), p.scheduling(), p.Message, "")
-		add(ReplicasChanged, p.Cluster, number(o.Desired), number(p.Desired), "", "")
-		add(HealthChanged, p.Cluster, o.Health, p.Health, p.Message, "")
+		add(PlacementChanged, p.Cluster, o.scheduling(), p.scheduling(), p.Message)
+		add(ReplicasChanged, p.Cluster, number(o.Desired), number(p.Desired), "")
+		add(HealthChanged, p.Cluster, o.Health, p.Health, p.Message)
 	}
 	for i := range was.Placements {
 		if p := &was.Placements[i]; old[p.Cluster] != nil {
-			add(PlacementChanged, p.Cluster, p.scheduling(), "", "", "")
-			add(HealthChanged, p.Cluster, p.Health, "", "", "")
+			add(PlacementChanged, p.Cluster, p.scheduling(), "", "")
+			add(HealthChanged, p.Cluster, p.Health, "", "")
 		}
 	}
-	add(HealthChanged, "", was.Health, now.Health, now.Message, "")
+	add(HealthChanged, "", was.Health, now.Health, now.Message)
 	return entries
 }
 

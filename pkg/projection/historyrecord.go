@@ -73,13 +73,13 @@ func (s *Snapshot) workloadEntries(w *Writes, since int64) ([]Entry, error) {
 		now := &w.Workloads[i]
 		was := before[now.WorkloadKey]
 		if created := now.CreatedAt >= since && now.UID != ""; created && (was == nil || was.UID != now.UID) {
-			entries = append(entries, Entry{ObjectKey: now.WorkloadKey, Change: Created, Field: now.UID, Cause: now.Manager})
+			entries = append(entries, Entry{ObjectKey: now.WorkloadKey, Change: Created, Field: now.UID})
 		}
 		switch {
 		case was != nil:
-			entries = append(entries, differences(was, observe(now), now.Manager)...)
+			entries = append(entries, differences(was, observe(now))...)
 		case now.CreatedAt >= since:
-			entries = append(entries, differences(&observed{WorkloadKey: now.WorkloadKey, Desired: now.Desired, Images: now.Images}, observe(now), now.Manager)...)
+			entries = append(entries, differences(&observed{WorkloadKey: now.WorkloadKey, Desired: now.Desired, Images: now.Images}, observe(now))...)
 		}
 	}
 	for _, key := range w.GoneWorkloads {

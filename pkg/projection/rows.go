@@ -49,10 +49,6 @@ type Workload struct {
 	WorkloadDoc
 	WorkloadSearch
 	WorkloadObject
-
-	// Manager is the field manager that changed the template last; empty where that is not known. It is
-	// stored with the history alone.
-	Manager string `json:"-"`
 }
 
 // WorkloadState is what lists are filtered, ordered and counted by.

@@ -18,7 +18,9 @@ func TestTimelineNamesWhoWrote(t *testing.T) {
 	type answer struct {
 		Instance struct {
 			Workload struct {
-				Timeline struct{ Nodes []struct{ Change, After, User string } }
+				Timeline struct {
+					Nodes []struct{ Change, After, User string }
+				}
 			}
 		}
 	}

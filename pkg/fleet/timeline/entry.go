@@ -44,9 +44,6 @@ func (e *Entry) Message() *string { return object.Optional(e.entry.Message) }
 // User is who changed it through Kairship; nil for what was observed.
 func (e *Entry) User() *string { return object.Optional(e.entry.User) }
 
-// Manager is the field manager that changed the template last; nil where that is not known.
-func (e *Entry) Manager() *string { return object.Optional(e.entry.Cause) }
-
 // Connection is a page of the history of one object, the latest first.
 type Connection = page.Connection[*Entry]
 

@@ -36,7 +36,6 @@ func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workloa
 			row.Labels[name] = template.Labels[name]
 			row.LabelKV = append(row.LabelKV, name+"="+template.Labels[name])
 		}
-		row.Manager = managerOf(template.ManagedFields)
 		row.Images, row.Object = template.Images(), stored(template)
 		row.Search, row.ImageKeys = workload.SearchText(template), workload.ImageKeys(row.Images)
 		if ref := workload.PolicyRefOf(template); ref != nil {

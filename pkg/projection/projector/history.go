@@ -165,18 +165,3 @@ func (p *Projector) observeInstances(ctx context.Context) error {
 	}
 	return err
 }
-
-// managerOf is the field manager that changed an object last, not counting its status.
-func managerOf(fields []metav1.ManagedFieldsEntry) string {
-	var last *metav1.ManagedFieldsEntry
-	for i := range fields {
-		f := &fields[i]
-		if f.Subresource == "" && f.Time != nil && (last == nil || last.Time.Before(f.Time)) {
-			last = f
-		}
-	}
-	if last == nil {
-		return ""
-	}
-	return last.Manager
-}

@@ -56,9 +56,6 @@ func (w *world) told(t *testing.T, key projection.ObjectKey, uid string) []strin
 			field = e.Field
 		}
 		line := strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s>%s", e.Cluster, e.Change, field, e.Before, e.After)), " ")
-		if e.Cause != "" {
-			line += " by " + e.Cause
-		}
 		lines = append([]string{line}, lines...)
 	}
 	return lines
@@ -76,9 +73,7 @@ func TestHistoryOfAWorkload(t *testing.T) {
 			return projectiontest.Object{
 				Cluster: "k-alpha", Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts", Namespace: "shop", Name: "web", UID: uid, ResourceVersion: version,
 				Text: fmt.Sprintf(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Rollout","metadata":{"namespace":"shop","name":"web","uid":%q,"resourceVersion":%q,"creationTimestamp":%q,
-				"labels":{"propagationpolicy.karmada.io/permanent-id":"p1"},"annotations":{"propagationpolicy.karmada.io/namespace":"shop","propagationpolicy.karmada.io/name":"web"},
-				"managedFields":[{"manager":"setup","operation":"Update","time":"2026-01-01T00:00:00Z"},{"manager":"deployer","operation":"Update","time":"2026-01-02T00:00:00Z"},
-				{"manager":"controller","operation":"Update","time":"2026-01-03T00:00:00Z","subresource":"status"}]},
+				"labels":{"propagationpolicy.karmada.io/permanent-id":"p1"},"annotations":{"propagationpolicy.karmada.io/namespace":"shop","propagationpolicy.karmada.io/name":"web"}},
 				"spec":{"replicas":4,"template":{"spec":{"containers":[{"name":"web","image":%q}]}}}}`, uid, version, created, image),
 			}
 		}
@@ -92,11 +87,11 @@ func TestHistoryOfAWorkload(t *testing.T) {
 			{"it is created", func() {
 				index.Save(t, template("7", "t", later, "web:1"))
 				index.Save(t, binding("1", fine))
-			}, "CREATED > by deployer|POLICY >shop/web|m1 PLACEMENT >SCHEDULED|m1 REPLICAS >3|m1 HEALTH >HEALTHY|m2 PLACEMENT >SCHEDULED|m2 REPLICAS >1|m2 HEALTH >HEALTHY|HEALTH >HEALTHY"},
+			}, "CREATED >|POLICY >shop/web|m1 PLACEMENT >SCHEDULED|m1 REPLICAS >3|m1 HEALTH >HEALTHY|m2 PLACEMENT >SCHEDULED|m2 REPLICAS >1|m2 HEALTH >HEALTHY|HEALTH >HEALTHY"},
 			{"nothing changes that the history follows", func() { index.Save(t, binding("2", fine)) }, ""},
 			{"a cluster becomes unhealthy", func() { index.Save(t, binding("3", halfway)) }, "m2 HEALTH HEALTHY>DEGRADED|HEALTH HEALTHY>DEGRADED"},
-			{"a new image", func() { index.Save(t, template("8", "t", later, "web:2")) }, "IMAGES web:1>web:2 by deployer"},
-			{"another object of the same name", func() { index.Save(t, template("9", "u", later, "web:2")) }, "CREATED > by deployer"},
+			{"a new image", func() { index.Save(t, template("8", "t", later, "web:2")) }, "IMAGES web:1>web:2"},
+			{"another object of the same name", func() { index.Save(t, template("9", "u", later, "web:2")) }, "CREATED >"},
 			{"it is deleted", func() { index.Delete(t, binding("3", halfway)) }, "DISAPPEARED DEGRADED>"},
 			{"the index gets it again", func() { index.Save(t, binding("4", halfway)) }, "POLICY >shop/web|m1 PLACEMENT >SCHEDULED|m1 REPLICAS >3|m1 HEALTH >HEALTHY|m2 PLACEMENT >SCHEDULED|m2 REPLICAS >1|m2 HEALTH >DEGRADED|HEALTH >DEGRADED"},
 		} {
