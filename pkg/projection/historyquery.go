@@ -114,9 +114,10 @@ func (db *DB) History(ctx context.Context, objects []HistoryQuery, r *HistoryRan
 		later = "CASE WHEN h.id < " + s.value(r.Before) + " THEN 0 ELSE 1 END"
 	}
 	counted := "SELECT r.n, " + names("h.", entry) + ", " + count + " AS total, " + later + " AS later FROM " + from
-	placed := "SELECT c.*, row_number() OVER (PARTITION BY c.n, c.later ORDER BY c.id DESC) AS place FROM (" + counted + ") c"
+	columns := func(of string) string { return of + "n, " + names(of, entry) + ", " + of + "total, " + of + "later" }
+	placed := "SELECT " + columns("c.") + ", row_number() OVER (PARTITION BY c.n, c.later ORDER BY c.id DESC) AS place FROM (" + counted + ") c"
 	// Of an object with entries on other pages only, one is read for the count.
-	text := "SELECT " + db.moment(earliest) + ", m.history_since, h.n, h.later, h.total, " + db.object(of{"h", entry}) + " FROM kairship.meta m LEFT JOIN (SELECT * FROM (" + placed + ") p WHERE p.later = 0 AND p.place <= " + s.value(r.Limit+1) +
+	text := "SELECT " + db.moment(earliest) + ", m.history_since, h.n, h.later, h.total, " + db.object(of{"h", entry}) + " FROM kairship.meta m LEFT JOIN (SELECT " + columns("p.") + " FROM (" + placed + ") p WHERE p.later = 0 AND p.place <= " + s.value(r.Limit+1) +
 		" OR p.later = 1 AND p.place = 1) h ON true" + oneMeta + " ORDER BY h.n, h.id DESC"
 	found := &Histories{Pages: make([]HistoryPage, len(objects))}
 	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {

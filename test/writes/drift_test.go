@@ -37,8 +37,7 @@ type driftAnswer struct {
 }
 
 func (d *driftAnswer) String() string {
-	text, _ := json.Marshal(d)
-	return string(text)
+	return fmt.Sprintf("drifted %t, %s, fields %+v", d.Drifted, d.Action, d.Fields)
 }
 
 const driftFields = `drifted action managersMessage totalFields fields { path sent found retained manager { name operation time } }`

@@ -2,7 +2,7 @@ package timeline
 
 import (
 	"context"
-	"encoding/json"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,11 +22,36 @@ type history struct {
 	since, asOf time.Time
 }
 
-// asked is one history that is asked for. The range is its text, because a key must be comparable.
+// asked is one history that is asked for.
 type asked struct {
 	projection.HistoryQuery
+	span
+}
 
-	r string
+// span is a range as part of a key, which must be comparable: its changes are one text.
+type span struct {
+	changes  string
+	from, to float64
+	before   int64
+	limit    int
+	counted  bool
+}
+
+func spanOf(r *projection.HistoryRange) span {
+	changes := make([]string, len(r.Changes))
+	for i, c := range r.Changes {
+		changes[i] = string(c)
+	}
+	return span{strings.Join(changes, " "), r.From, r.To, r.Before, r.Limit, r.WithCount}
+}
+
+// part is the range of a key.
+func (s *span) part() *projection.HistoryRange {
+	r := &projection.HistoryRange{From: s.from, To: s.to, Before: s.before, Limit: s.limit, WithCount: s.counted}
+	for _, c := range strings.Fields(s.changes) {
+		r.Changes = append(r.Changes, projection.HistoryChange(c))
+	}
+	return r
 }
 
 // operation is what one operation reads: histories that are asked for at the same time, with one statement for
@@ -46,10 +71,6 @@ func With(ctx context.Context) context.Context {
 // load returns the first of some histories, and reads the others with it. In a context of no operation, they are read for
 // this call alone.
 func (s *Service) load(ctx context.Context, all []projection.HistoryQuery, r *projection.HistoryRange) (*history, error) {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
 	o, ok := ctx.Value(operationKey{}).(*operation)
 	if !ok {
 		o = &operation{}
@@ -57,7 +78,7 @@ func (s *Service) load(ctx context.Context, all []projection.HistoryQuery, r *pr
 	o.once.Do(func() { o.loader = dataloader.NewBatchedLoader(s.fetch, dataloader.WithWait[asked, *history](wait)) })
 	thunks := make([]dataloader.Thunk[*history], len(all))
 	for i := range all {
-		thunks[i] = o.loader.Load(ctx, asked{all[i], string(text)})
+		thunks[i] = o.loader.Load(ctx, asked{all[i], spanOf(r)})
 	}
 	return thunks[0]()
 }
@@ -65,22 +86,16 @@ func (s *Service) load(ctx context.Context, all []projection.HistoryQuery, r *pr
 // fetch reads histories.
 func (s *Service) fetch(ctx context.Context, keys []asked) []*dataloader.Result[*history] {
 	results := make([]*dataloader.Result[*history], len(keys))
-	ranges := map[string][]int{}
+	ranges := map[span][]int{}
 	for i := range keys {
-		ranges[keys[i].r] = append(ranges[keys[i].r], i)
+		ranges[keys[i].span] = append(ranges[keys[i].span], i)
 	}
-	for text, places := range ranges {
+	for of, places := range ranges {
 		objects := make([]projection.HistoryQuery, len(places))
 		for i, place := range places {
 			objects[i] = keys[place].HistoryQuery
 		}
-		var r projection.HistoryRange
-		var found *projection.Histories
-		var asOf time.Time
-		err := json.Unmarshal([]byte(text), &r)
-		if err == nil {
-			found, asOf, err = s.History.History(ctx, objects, &r)
-		}
+		found, asOf, err := s.History.History(ctx, objects, of.part())
 		for i, place := range places {
 			results[place] = &dataloader.Result[*history]{Error: err}
 			if err == nil {
