@@ -2,7 +2,6 @@ package writes
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -44,15 +43,7 @@ const driftFields = `drifted action managersMessage totalFields fields { path se
 
 // driftOf reads the drift of a StatefulSet of alpha in m1; nil where there is none.
 func driftOf(ctx context.Context, as *gql.Client, namespace string) (*driftAnswer, error) {
-	r, err := as.Do(ctx, gql.Request{
-		Query: `query($ns: String!) { instance(name: "alpha") { workload(kind: STATEFUL_SET, namespace: $ns, name: "db") {
-			placements { clusterName drift { ` + driftFields + ` } } } } }`,
-		Variables: map[string]any{"ns": namespace},
-	})
-	if err != nil || len(r.Errors) > 0 {
-		return nil, errors.Join(err, fmt.Errorf("%v", r.Errors))
-	}
-	var data struct {
+	type answer struct {
 		Instance *struct {
 			Workload *struct {
 				Placements []struct {
@@ -62,7 +53,9 @@ func driftOf(ctx context.Context, as *gql.Client, namespace string) (*driftAnswe
 			}
 		}
 	}
-	if err := json.Unmarshal(r.Data, &data); err != nil {
+	data, _, err := gql.Query[answer](ctx, as, `query($ns: String!) { instance(name: "alpha") { workload(kind: STATEFUL_SET, namespace: $ns, name: "db") {
+		placements { clusterName drift { `+driftFields+` } } } } }`, map[string]any{"ns": namespace})
+	if err != nil {
 		return nil, err
 	}
 	if data.Instance == nil || data.Instance.Workload == nil {

@@ -3,7 +3,6 @@ package writes
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -35,17 +34,11 @@ const manifestPreviewFields = `fingerprint manifests failed changed created
 
 // manifestsOf asks for a preview of manifests.
 func manifestsOf(ctx context.Context, as *gql.Client, field, typ string, input map[string]any) (*manifestPreview, error) {
-	r, err := as.Do(ctx, gql.Request{
-		Query:     fmt.Sprintf(`query($input: %s!) { instance(name: "alpha") { preview: %s(input: $input) { %s } } }`, typ, field, manifestPreviewFields),
-		Variables: map[string]any{"input": input},
-	})
-	if err != nil || len(r.Errors) > 0 {
-		return nil, errors.Join(err, fmt.Errorf("%v", r.Errors))
-	}
-	var data struct {
+	type answer struct {
 		Instance struct{ Preview *manifestPreview }
 	}
-	return data.Instance.Preview, json.Unmarshal(r.Data, &data)
+	data, _, err := gql.Query[answer](ctx, as, fmt.Sprintf(`query($input: %s!) { instance(name: "alpha") { preview: %s(input: $input) { %s } } }`, typ, field, manifestPreviewFields), map[string]any{"input": input})
+	return data.Instance.Preview, err
 }
 
 // overridePreview previews a change of the scene's policy, until the preview has some manifests that change: the
