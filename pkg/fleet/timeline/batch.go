@@ -48,7 +48,7 @@ func spanOf(r *projection.HistoryRange) span {
 // part is the range of a key.
 func (s *span) part() *projection.HistoryRange {
 	r := &projection.HistoryRange{From: s.from, To: s.to, Before: s.before, Limit: s.limit, WithCount: s.counted}
-	for _, c := range strings.FieldsSeq(s.changes) {
+	for c := range strings.FieldsSeq(s.changes) {
 		r.Changes = append(r.Changes, projection.HistoryChange(c))
 	}
 	return r
