@@ -150,7 +150,7 @@ func TestNothingOfOthersIsShown(t *testing.T) {
 			for _, list := range schema.Lists(theSchema) {
 				everything := fmt.Sprintf("{ totalCount nodes %s pageInfo { hasNextPage endCursor } freshness { stale message } }", schema.Selection(theSchema, list.Node, everyField))
 				// Pages of as many as one operation may ask for all of.
-				first := 80
+				first := 60
 				if list.Node == "Image" {
 					first = 10 // Each has workloads.
 				}

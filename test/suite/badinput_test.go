@@ -226,6 +226,9 @@ func badPaging(t *testing.T, on *target) []badInput {
 	foreign := foreignCursor(t, on)
 	var all []badInput
 	for _, list := range schema.Lists(theSchema) {
+		if list.Parent == "ClusterOverridePolicy" {
+			continue // There is none among the samples, and those with a namespace are answered alike.
+		}
 		r := sampleRoute(t, w, list)
 		query := r.query(list, "{ pageInfo { endCursor } }")
 		base := kindIn(list)

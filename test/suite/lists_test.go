@@ -41,6 +41,10 @@ func (w *world) routeTo(t testing.TB, list schema.List) route {
 		return inInstance("alpha", fmt.Sprintf("propagationPolicy(namespace: %q, name: %q)", w.many, "all"), "")
 	case "ClusterPropagationPolicy":
 		return inInstance("alpha", fmt.Sprintf("clusterPropagationPolicy(name: %q)", "suite-"+w.id+"-all"), "")
+	case "OverridePolicy":
+		return inInstance("alpha", `overridePolicy(namespace: "shop", name: "frontend-image")`, "")
+	case "ClusterOverridePolicy":
+		return inInstance("alpha", fmt.Sprintf("clusterOverridePolicy(name: %q)", "suite-"+w.id+"-web"), "")
 	}
 	if k, ok := workloadKinds[list.Parent]; ok {
 		return inInstance("alpha", fmt.Sprintf("workload(kind: %s, namespace: %q, name: %q)", k.enum, w.many, counted(list.Parent)), list.Parent)
