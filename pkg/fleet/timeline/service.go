@@ -64,6 +64,11 @@ func (s *Service) OfObject(ctx context.Context, instance string, o *Object, canR
 	return s.Of(ctx, key, args)
 }
 
+// place is where an entry stands in its list.
+type place struct {
+	ID int64 `json:"id"`
+}
+
 // Of returns the timeline of an object.
 func (s *Service) Of(ctx context.Context, key projection.ObjectKey, args *Args) (*Connection, error) {
 	limit, err := args.Limit()
@@ -77,11 +82,11 @@ func (s *Service) Of(ctx context.Context, key projection.ObjectKey, args *Args) 
 	list := page.IdentityOf("TimelineEntry", key, changes, args.From, args.To)
 	r := projection.HistoryRange{From: seconds(args.From), To: seconds(args.To), Limit: limit, WithCount: args.WithCount, Changes: slices.Compact(changes)}
 	if args.After != nil {
-		before, err := page.Position[int64](list, *args.After, s.Now())
+		before, err := page.Position[place](list, *args.After, s.Now())
 		if err != nil {
 			return nil, err
 		}
-		r.Before = *before
+		r.Before = before.ID
 	}
 	found, err := s.read(ctx, key, args.Beside, &r)
 	if err != nil {
@@ -92,7 +97,7 @@ func (s *Service) Of(ctx context.Context, key projection.ObjectKey, args *Args) 
 		entries[i] = newEntry(&found.Entries[i])
 	}
 	fresh := s.Freshness.Of(ctx, v1alpha1.VirtualClusterName(key.Instance)).AsOf(found.asOf, s.Now())
-	return page.Build(args.Args, entries, func(e *Entry) string { return page.Cursor(list, e.entry.ID, s.Now()) }, found.HasNext, found.Count, fresh), nil
+	return page.Build(args.Args, entries, func(e *Entry) string { return page.Cursor(list, place{e.entry.ID}, s.Now()) }, found.HasNext, found.Count, fresh), nil
 }
 
 // read reads the history of one object, together with those that will be asked for and those that are asked for at the
