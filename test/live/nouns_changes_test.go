@@ -133,7 +133,9 @@ func TestWorkloadChanges(t *testing.T) {
 	if got := fmt.Sprint(c.Object["placements"]); !strings.Contains(got, "clusterName:m1") || !strings.Contains(got, "memberCluster:map[ready:true]") {
 		t.Errorf("placements %v", got)
 	}
-	s.quiet("it is healthy, and nothing that is selected changes any more")
+	if c = s.settle(c); c.get("health") != "HEALTHY" {
+		t.Errorf("it was healthy, and in the end there came %v", c)
+	}
 	scheduled.expect("ADDED", "web")
 	scheduled.quiet("images have not changed")
 	deep.await("running pods", func(c *change) bool {

@@ -264,6 +264,22 @@ func (f *feed) quiet(why string) {
 	}
 }
 
+// settle reads until nothing changes any more, and returns the last change. Karmada may write a binding again just after
+// all replicas are ready, so a few changes may follow one that has all that is waited for.
+func (f *feed) settle(last *change) *change {
+	f.t.Helper()
+	const few = 4
+	for range few {
+		next := f.next(silence)
+		if next == nil {
+			return last
+		}
+		last = next
+	}
+	f.t.Fatalf("it does not come to rest; %d changes more, the last is %v", few, last)
+	return nil
+}
+
 // names are the objects of some events by a path of theirs, in order.
 func names(all []*change, path string) []string {
 	found := map[string]bool{}
