@@ -142,7 +142,7 @@ func countsOf(workloads map[string]seen) map[string]seen {
 	for key, w := range workloads {
 		one := seen{Desired: w.Desired, Ready: w.Ready, Placements: map[string]seenIn{}}
 		for cluster, p := range w.Placements {
-			p.Health = ""
+			p.Health, p.Why = "", ""
 			one.Placements[cluster] = p
 		}
 		counts[key] = one
