@@ -274,6 +274,9 @@ func (f *feed) settle(last *change) *change {
 		if next == nil {
 			return last
 		}
+		if !slices.Contains(next.ChangedFields, "binding.resourceVersion") {
+			f.t.Fatalf("no binding was written, and there came %v", next)
+		}
 		last = next
 	}
 	f.t.Fatalf("it does not come to rest; %d changes more, the last is %v", few, last)
