@@ -49,6 +49,7 @@ type options struct {
 
 	requestTimeout time.Duration
 	maxBodyBytes   int64
+	console        bool
 	graphiql       bool
 	introspection  bool
 
@@ -101,6 +102,7 @@ func (o *options) flags() []flags.Group {
 		flags.NewGroup("Requests", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.requestTimeout, "request-timeout", server.DefaultRequestTimeout, "how long one operation may take; what is done by then is returned")
 			f.Int64Var(&o.maxBodyBytes, "max-body-bytes", server.DefaultMaxBodyBytes, "size of the largest request body, in bytes")
+			f.BoolVar(&o.console, "console", true, "serve the console at /")
 			f.BoolVar(&o.graphiql, "graphiql", true, "serve GraphiQL at /graphiql")
 			f.BoolVar(&o.introspection, "introspection", true, "let clients read the schema; GraphiQL needs it")
 		}),

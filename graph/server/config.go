@@ -108,6 +108,8 @@ type Config struct {
 	// TraceDocuments has spans hold the operation's shape, without values.
 	TraceDocuments bool
 
+	// Console serves the console at /. Without it, / leads to GraphiQL.
+	Console bool
 	// GraphiQL serves the page for exploring at /graphiql.
 	GraphiQL bool
 	// Introspection lets clients read the schema. Without it, errors suggest no names either.

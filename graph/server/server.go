@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server/answercache"
+	"github.com/kairship-io/kairship/graph/server/console"
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/execution"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
@@ -60,8 +61,8 @@ func (h *Handler) IsStopping() bool { return h.streams.IsStopping() }
 func (h *Handler) Drain(ctx context.Context) error { return h.streams.Drain(ctx) }
 
 // New makes the handler of the whole API: /graphql, /graphql/session, /healthz,
-// /readyz and, when switched on, /session, and /graphiql with a redirect from /. It
-// fails only when cfg misses something that is required.
+// /readyz and, when switched on, /session, /graphiql, and the console at every other
+// address. It fails only when cfg misses something that is required.
 func New(cfg Config) (*Handler, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -85,6 +86,11 @@ func New(cfg Config) (*Handler, error) {
 		page := graphiql.Handler()
 		h.mux.Handle("GET "+graphiql.Path, page)
 		h.mux.Handle("GET "+graphiql.Path+"/", page)
+	}
+	switch {
+	case cfg.Console:
+		h.mux.Handle("/", console.Handler())
+	case cfg.GraphiQL:
 		h.mux.Handle("GET /{$}", http.RedirectHandler(graphiql.Path, http.StatusFound))
 	}
 	h.secured = secured(cfg.HSTS, h.mux)

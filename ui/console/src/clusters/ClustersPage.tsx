@@ -1,0 +1,93 @@
+import { Badge, Group, Paper, Progress, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
+import { useEffect, type ReactElement } from 'react';
+import { useQuery, useSubscription } from 'urql';
+
+import { useT } from '../app/i18n.ts';
+import { Empty } from '../shared/Empty.tsx';
+import { Freshness } from '../shared/Freshness.tsx';
+import { Problem } from '../shared/Problem.tsx';
+import { share } from '../shared/quantity.ts';
+import { useRefetch } from '../shared/useRefetch.ts';
+import { ClusterChanges, ClustersQuery } from './queries.ts';
+
+/** Used is how much of a capacity is given out, as a bar with its number. */
+function Used({ of, label }: { of: { allocatable: number; allocated: number } | undefined; label: string }): ReactElement {
+  if (of === undefined) return <Text size="sm">–</Text>;
+  const percent = share(of.allocated, of.allocatable);
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Progress value={percent} w={60} size="sm" color={percent > 90 ? 'red' : percent > 75 ? 'orange' : 'indigo'} aria-label={label} />
+      <Text size="xs">{percent}%</Text>
+    </Group>
+  );
+}
+
+/** ClustersPage lists the inventory: what is ready, where it is, and how full it is. */
+export function ClustersPage(): ReactElement {
+  const t = useT();
+  const [{ data, error, fetching }, execute] = useQuery({ query: ClustersQuery });
+  const refetch = useRefetch(() => execute({ requestPolicy: 'network-only' }));
+  useSubscription({ query: ClusterChanges }, () => refetch());
+  useEffect(() => {
+    document.title = `${t('clusters.title')} · Kairship`;
+  }, [t]);
+  const clusters = data?.clusters.nodes.filter((c) => !c.hidden) ?? [];
+  return (
+    <Stack gap="md" maw={1400}>
+      <Group justify="space-between" align="baseline">
+        <Title order={1}>{t('clusters.title')}</Title>
+        <Freshness of={data?.clusters.freshness} />
+      </Group>
+      <Problem error={error} part={data !== undefined} retry={refetch} />
+      {data === undefined && fetching && <Skeleton h={240} />}
+      {data && clusters.length === 0 && <Empty title={t('clusters.none')} hint={t('clusters.noneHint')} />}
+      {clusters.length > 0 && (
+        <Paper withBorder>
+          <Table.ScrollContainer minWidth={820}>
+            <Table verticalSpacing="xs" horizontalSpacing="md">
+              <Table.Thead>
+                <Table.Tr>
+                  {([t('workloads.name'), t('clusters.instance'), t('clusters.nodes'), t('fleet.cpu'), t('fleet.memory'), t('fleet.pods'), t('clusters.version'), t('clusters.region')] as const).map((title) => (
+                    <Table.Th key={title}>{title}</Table.Th>
+                  ))}
+                </Table.Tr>
+              </Table.Thead>
+              <Table.Tbody>
+                {clusters.map((c) => {
+                  const ready = c.conditions.find((condition) => condition.type === 'Ready');
+                  return (
+                    <Table.Tr key={c.name}>
+                      <Table.Td>
+                        <Group gap="xs" wrap="nowrap">
+                          <Text size="sm" fw={600}>
+                            {c.alias ?? c.name}
+                          </Text>
+                          <Badge className={`kairship-badge ${ready?.status === 'True' ? 'kairship-teal' : 'kairship-orange'}`} variant="light" size="sm" radius="sm" title={ready?.message}>
+                            {ready?.status === 'True' ? t('clusters.ready') : t('clusters.notReady')}
+                          </Badge>
+                        </Group>
+                      </Table.Td>
+                      <Table.Td>{c.instance?.name ?? t('clusters.free')}</Table.Td>
+                      <Table.Td>{c.summary ? `${c.summary.nodes.ready}/${c.summary.nodes.total}` : '–'}</Table.Td>
+                      <Table.Td>
+                        <Used of={c.summary?.cpu} label={`${c.name}: ${t('fleet.cpu')} ${t('fleet.allocated')}`} />
+                      </Table.Td>
+                      <Table.Td>
+                        <Used of={c.summary?.memory} label={`${c.name}: ${t('fleet.memory')} ${t('fleet.allocated')}`} />
+                      </Table.Td>
+                      <Table.Td>
+                        <Used of={c.summary?.pods} label={`${c.name}: ${t('fleet.pods')} ${t('fleet.allocated')}`} />
+                      </Table.Td>
+                      <Table.Td>{c.kubernetesVersion ?? '–'}</Table.Td>
+                      <Table.Td>{[c.provider, c.region, c.zone].filter(Boolean).join(' · ') || '–'}</Table.Td>
+                    </Table.Tr>
+                  );
+                })}
+              </Table.Tbody>
+            </Table>
+          </Table.ScrollContainer>
+        </Paper>
+      )}
+    </Stack>
+  );
+}

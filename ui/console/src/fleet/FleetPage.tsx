@@ -1,0 +1,51 @@
+import { Group, SimpleGrid, Skeleton, Stack, Title } from '@mantine/core';
+import { useEffect, type ReactElement } from 'react';
+import { useQuery, useSubscription } from 'urql';
+
+import { useT } from '../app/i18n.ts';
+import { Empty } from '../shared/Empty.tsx';
+import { Freshness } from '../shared/Freshness.tsx';
+import { Problem } from '../shared/Problem.tsx';
+import { useRefetch } from '../shared/useRefetch.ts';
+import { InstanceCard } from './InstanceCard.tsx';
+import { Problems } from './Problems.tsx';
+import { FleetChanges, FleetQuery, ProblemChanges } from './queries.ts';
+
+/** FleetPage shows what needs attention first, then every instance. */
+export function FleetPage(): ReactElement {
+  const t = useT();
+  const [{ data, error, fetching }, execute] = useQuery({ query: FleetQuery });
+  const refetch = useRefetch(() => execute({ requestPolicy: 'network-only' }));
+  useSubscription({ query: FleetChanges }, () => refetch());
+  useSubscription({ query: ProblemChanges }, () => refetch());
+  useEffect(() => {
+    document.title = `${t('fleet.title')} · Kairship`;
+  }, [t]);
+
+  return (
+    <Stack gap="lg" maw={1400}>
+      <Group justify="space-between" align="baseline">
+        <Title order={1}>{t('fleet.title')}</Title>
+        <Freshness of={data?.instances.freshness} />
+      </Group>
+      <Problem error={error} part={data !== undefined} retry={refetch} />
+      {data === undefined && fetching && <Skeleton h={240} />}
+      {data && (
+        <>
+          <Problems data={data} />
+          <Stack gap="sm" component="section" aria-labelledby="instances">
+            <Title order={2} id="instances">
+              {t('fleet.instances')}
+            </Title>
+            {data.instances.nodes.length === 0 && <Empty title={t('fleet.noInstances')} hint={t('fleet.noInstancesHint')} />}
+            <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+              {data.instances.nodes.map((instance) => (
+                <InstanceCard key={instance.name} instance={instance} />
+              ))}
+            </SimpleGrid>
+          </Stack>
+        </>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,75 @@
+import { graphql } from '../api/gql.ts';
+import { FreshnessFields } from '../shared/Freshness.tsx';
+
+/** FleetQuery is all instances, and what is not well in them. */
+export const FleetQuery = graphql(
+  `
+    query Fleet {
+      instances(first: 100) {
+        nodes {
+          name
+          alias
+          state
+          karmadaVersion
+          conditions {
+            type
+            status
+            reason
+            message
+          }
+          summary {
+            staleSince
+            clusters { total ready }
+            nodes { total ready }
+            cpu { allocatable allocated }
+            memory { allocatable allocated }
+            pods { allocatable allocated }
+            workloads { total }
+          }
+          freshness { ...FreshnessFields }
+        }
+        freshness { ...FreshnessFields }
+      }
+      workloads(first: 20, filter: { health: [DEGRADED, UNSCHEDULED, UNPROPAGATED, PROGRESSING, UNKNOWN] }, orderBy: { field: HEALTH }) {
+        totalCount
+        nodes {
+          kind
+          namespace
+          name
+          health
+          healthMessage
+          instance { name }
+        }
+        freshness { ...FreshnessFields }
+      }
+      clusters(first: 500) {
+        nodes {
+          name
+          hidden
+          credentialsExpireTime
+          conditions { type status reason message }
+          instance { name }
+        }
+      }
+    }
+  `,
+  [FreshnessFields],
+);
+
+/** FleetChanges tells that an instance changed; the page then asks again. */
+export const FleetChanges = graphql(`
+  subscription FleetChanges {
+    instanceChanged {
+      type
+    }
+  }
+`);
+
+/** ProblemChanges tells that a workload became unwell, or is well again. */
+export const ProblemChanges = graphql(`
+  subscription ProblemChanges {
+    workloadChanged(filter: { health: [DEGRADED, UNSCHEDULED, UNPROPAGATED, PROGRESSING, UNKNOWN] }) {
+      type
+    }
+  }
+`);

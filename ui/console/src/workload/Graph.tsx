@@ -1,0 +1,80 @@
+import { Box, Button, Group } from '@mantine/core';
+import { Background, Controls, Handle, Position, ReactFlow, type Edge, type Node, type NodeProps } from '@xyflow/react';
+import { useMemo, useState, type ReactElement } from 'react';
+
+import { useT } from '../app/i18n.ts';
+import { foldedFrom, layout, type Box as Part, type Workload } from './layout.ts';
+
+/** The distances of columns and rows, in pixels. */
+const columnWidth = 230;
+const rowHeight = 74;
+
+type PartNode = Node<{ part: Part; heading: string; title: string }, 'part'>;
+
+function PartBox({ data }: NodeProps<PartNode>): ReactElement {
+  return (
+    <div className="kairship-node" data-health={data.part.health}>
+      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <span className="kairship-dimmed">{data.heading}</span>
+      <strong title={data.title}>{data.title}</strong>
+      <span className="kairship-dimmed">{data.part.detail}</span>
+      <Handle type="source" position={Position.Right} isConnectable={false} />
+    </div>
+  );
+}
+
+const nodeTypes = { part: PartBox };
+
+/** Graph shows how the workload is propagated, from its template to its pods. */
+export function Graph({ workload }: { workload: Workload }): ReactElement {
+  const t = useT();
+  const [unfolded, setUnfolded] = useState(false);
+  const { nodes, edges, height } = useMemo(() => {
+    const { boxes, arrows } = layout(workload, unfolded);
+    const rows = Math.max(...boxes.map((b) => b.row)) + 1;
+    const heading = (b: Part): string =>
+      b.kind === 'folded' || b.kind === 'cluster' ? t('fleet.cluster') : b.kind === 'pods' ? t('fleet.pods') : t(`workload.${b.kind}`);
+    const title = (b: Part): string =>
+      b.kind === 'folded' ? t('workload.foldedHealthy', { count: b.count ?? 0 }) : b.title || (b.kind === 'policy' ? t('workload.noPolicy') : b.title);
+    const made: PartNode[] = boxes.map((part) => ({
+      id: part.id,
+      type: 'part',
+      position: { x: part.column * columnWidth, y: (part.column < 4 ? (rows - 1) / 2 : part.row) * rowHeight },
+      data: { part, heading: heading(part), title: title(part) },
+      draggable: false,
+      connectable: false,
+      ariaLabel: `${heading(part)}: ${title(part)} ${part.detail}`,
+    }));
+    const drawn: Edge[] = arrows.map(([source, target]) => ({ id: `${source}>${target}`, source, target }));
+    return { nodes: made, edges: drawn, height: Math.min(640, Math.max(220, rows * rowHeight + 80)) };
+  }, [workload, unfolded, t]);
+  const healthy = workload.placements.filter((p) => p.health === 'HEALTHY').length;
+  return (
+    <Box>
+      {healthy >= foldedFrom && (
+        <Group mb="xs">
+          <Button size="compact-sm" variant="default" onClick={() => setUnfolded(!unfolded)}>
+            {unfolded ? t('workload.fold') : t('workload.unfold')}
+          </Button>
+        </Group>
+      )}
+      <Box h={height} className="kairship-graph">
+        <ReactFlow
+          key={`${unfolded}`}
+          nodes={nodes}
+          edges={edges}
+          nodeTypes={nodeTypes}
+          fitView
+          fitViewOptions={{ maxZoom: 1, padding: 0.1 }}
+          minZoom={0.1}
+          nodesConnectable={false}
+          onlyRenderVisibleElements
+          proOptions={{ hideAttribution: true }}
+        >
+          <Background gap={20} size={1} />
+          <Controls showInteractive={false} />
+        </ReactFlow>
+      </Box>
+    </Box>
+  );
+}

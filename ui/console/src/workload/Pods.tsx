@@ -1,0 +1,66 @@
+import { Badge, Paper, Stack, Table, Text } from '@mantine/core';
+import { useMemo, type ReactElement } from 'react';
+import { useQuery } from 'urql';
+
+import { useT } from '../app/i18n.ts';
+import { Empty } from '../shared/Empty.tsx';
+import { Problem } from '../shared/Problem.tsx';
+import { age } from '../shared/time.ts';
+import { useNow } from '../shared/useNow.ts';
+import type { Key } from './key.ts';
+import { Logs } from './Logs.tsx';
+import { PodsQuery } from './queries.ts';
+
+/** Pods are those of all clusters, with what they write. version is asked again for. */
+export function Pods({ of, version }: { of: Key; version: string }): ReactElement {
+  const t = useT();
+  const now = useNow();
+  const [{ data, error }] = useQuery({ query: PodsQuery, variables: of, context: useVersion(version) });
+  const pods = data?.instance?.workload?.placements.flatMap((p) => (p.object?.pods ?? []).map((pod) => ({ ...pod, clusterName: p.clusterName }))) ?? [];
+  return (
+    <Stack gap="md">
+      <Problem error={error} part={data !== undefined} />
+      <Paper withBorder>
+        {data && pods.length === 0 && <Empty title={t('workload.noPods')} />}
+        {pods.length > 0 && (
+          <Table.ScrollContainer minWidth={640}>
+            <Table verticalSpacing={6} horizontalSpacing="md">
+              <Table.Thead>
+                <Table.Tr>
+                  {[t('workloads.name'), t('fleet.cluster'), t('workload.phase'), t('workload.restarts'), t('workload.node'), t('workloads.age')].map((title) => (
+                    <Table.Th key={title}>{title}</Table.Th>
+                  ))}
+                </Table.Tr>
+              </Table.Thead>
+              <Table.Tbody>
+                {pods.map((pod) => (
+                  <Table.Tr key={pod.uid}>
+                    <Table.Td className="kairship-mono">
+                      {pod.name}
+                      {pod.message !== null && <Text size="xs" className="kairship-warning">{pod.message}</Text>}
+                    </Table.Td>
+                    <Table.Td>{pod.clusterName}</Table.Td>
+                    <Table.Td>
+                      <Badge className={`kairship-badge kairship-${pod.ready || pod.phase === 'SUCCEEDED' ? 'teal' : pod.phase === 'FAILED' ? 'red' : 'orange'}`} variant="light" size="sm" radius="sm">
+                        {pod.phase}
+                      </Badge>
+                    </Table.Td>
+                    <Table.Td>{pod.restarts}</Table.Td>
+                    <Table.Td>{pod.nodeName ?? '–'}</Table.Td>
+                    <Table.Td>{age(pod.createdAt, now)}</Table.Td>
+                  </Table.Tr>
+                ))}
+              </Table.Tbody>
+            </Table>
+          </Table.ScrollContainer>
+        )}
+      </Paper>
+      <Logs of={of} />
+    </Stack>
+  );
+}
+
+/** useVersion has a query be sent again when a version changes. */
+function useVersion(version: string): { requestPolicy: 'network-only'; version: string } {
+  return useMemo(() => ({ requestPolicy: 'network-only', version }), [version]);
+}

@@ -1,0 +1,54 @@
+import { Badge, Code, Group, List, Paper, Stack, Text } from '@mantine/core';
+import type { ReactElement } from 'react';
+
+import { useLanguage, useT } from '../app/i18n.ts';
+import { clock } from '../shared/time.ts';
+import type { Workload } from './layout.ts';
+
+const stateColor = { PASSED: 'teal', WAITING: 'blue', FAILED: 'red', NOT_REACHED: 'gray' } as const;
+
+/** Why shows where the propagation stands, stage by stage, with what to do. */
+export function Why({ workload }: { workload: Workload }): ReactElement | null {
+  const t = useT();
+  const language = useLanguage();
+  const { explanation } = workload;
+  if (explanation === null) return null;
+  return (
+    <Stack gap="sm" component="ol" className="kairship-list">
+      {explanation.steps.map((step) => (
+        <Paper key={step.stage} withBorder p="md" component="li">
+          <Group gap="sm">
+            <Badge className={`kairship-badge kairship-${stateColor[step.state]}`} variant="light" size="sm" radius="sm">
+              {t(`workload.explained.${step.state}`)}
+            </Badge>
+            <Text fw={600} size="sm">
+              {t(`workload.stage.${step.stage}`)}
+            </Text>
+            {step.since !== null && (
+              <Text size="xs" className="kairship-dimmed">
+                {clock(step.since, language, new Date())}
+              </Text>
+            )}
+          </Group>
+          <Text size="sm" mt={6}>
+            {step.summary}
+          </Text>
+          {step.reasons.length > 0 && (
+            <List size="sm" mt={6} spacing={6}>
+              {step.reasons.map((reason, i) => (
+                <List.Item key={`${reason.code} ${i}`}>
+                  {reason.message} <Code>{reason.code}</Code>
+                  {reason.remedy !== null && (
+                    <Text size="sm" className="kairship-dimmed">
+                      {t('workload.remedy')}: {reason.remedy}
+                    </Text>
+                  )}
+                </List.Item>
+              ))}
+            </List>
+          )}
+        </Paper>
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,128 @@
+import { graphql } from '../api/gql.ts';
+import { FreshnessFields } from '../shared/Freshness.tsx';
+
+/** WorkloadQuery is all that the head of the page, Why and the graph show. */
+export const WorkloadQuery = graphql(
+  `
+    query Workload($instance: String!, $kind: WorkloadKind!, $namespace: String!, $name: String!) {
+      instance(name: $instance) {
+        workload(kind: $kind, namespace: $namespace, name: $name) {
+          id
+          kind
+          namespace
+          name
+          health
+          healthMessage
+          suspended
+          deleting
+          images
+          resourceVersion
+          createdAt
+          replicas { desired ready }
+          template { replicas containers { name image } }
+          viewerCan { update delete }
+          policy { __typename namespace name }
+          overridePolicies { __typename namespace name }
+          binding { name clusters { name replicas } }
+          placements {
+            clusterName
+            desired
+            ready
+            health
+            message
+            applied
+            suspended
+            evicting
+            stale
+            object { uid pods(first: 50) { name phase ready restarts } }
+          }
+          explanation {
+            stage
+            state
+            summary
+            steps {
+              stage
+              state
+              summary
+              since
+              reasons { code message remedy clusterName }
+            }
+          }
+          freshness { ...FreshnessFields }
+        }
+      }
+    }
+  `,
+  [FreshnessFields],
+);
+
+/** OneChanges tells that the workload changed; the page then asks again. */
+export const OneChanges = graphql(`
+  subscription OneChanges($filter: WorkloadFilter) {
+    workloadChanged(filter: $filter) {
+      type
+    }
+  }
+`);
+
+/** PodsQuery is the pods of all clusters. */
+export const PodsQuery = graphql(`
+  query WorkloadPods($instance: String!, $kind: WorkloadKind!, $namespace: String!, $name: String!) {
+    instance(name: $instance) {
+      workload(kind: $kind, namespace: $namespace, name: $name) {
+        placements {
+          clusterName
+          object { pods(first: 100) { name uid phase ready restarts nodeName message createdAt } }
+        }
+      }
+    }
+  }
+`);
+
+/** LogLines follows what the pods of all clusters write. */
+export const LogLines = graphql(`
+  subscription LogLines($instance: String!, $kind: WorkloadKind!, $namespace: String!, $name: String!) {
+    podLogs(instance: $instance, kind: $kind, namespace: $namespace, name: $name, tail: 100) {
+      type
+      time
+      clusterName
+      podName
+      containerName
+      line
+      message
+    }
+  }
+`);
+
+/** ManifestQuery is the template, and where clusters differ from what Karmada sent. */
+export const ManifestQuery = graphql(`
+  query WorkloadManifest($instance: String!, $kind: WorkloadKind!, $namespace: String!, $name: String!) {
+    instance(name: $instance) {
+      workload(kind: $kind, namespace: $namespace, name: $name) {
+        yaml
+        placements {
+          clusterName
+          drift {
+            drifted
+            action
+            message
+            totalFields
+            fields { path sent found manager { name } retained }
+          }
+        }
+      }
+    }
+  }
+`);
+
+/** HistoryQuery is what happened to the workload. */
+export const HistoryQuery = graphql(`
+  query WorkloadHistory($instance: String!, $kind: WorkloadKind!, $namespace: String!, $name: String!) {
+    instance(name: $instance) {
+      workload(kind: $kind, namespace: $namespace, name: $name) {
+        events(first: 50) { nodes { type reason message count lastSeen involvedKind involvedName } }
+        timeline(first: 100) { nodes { at change clusterName field before after message user } }
+      }
+    }
+  }
+`);
