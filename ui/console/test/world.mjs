@@ -9,7 +9,7 @@ const description = JSON.parse(readFileSync(`${folder}/fleet.json`, 'utf8'));
 
 export const fleet = { url: description.kairshipURL, identityURL: description.identityURL };
 
-/** person is someone of the fleet, with the token and the password. */
+/** person is one of the people of the fleet, with the token and the password. */
 export function person(name) {
   const read = (path) => readFileSync(path, 'utf8').trim();
   return { token: read(description.tokens[name]), password: read(description.passwords[name]) };

@@ -58,7 +58,7 @@ export const FleetQuery = graphql(
   [FreshnessFields],
 );
 
-/** FleetChanges tells that an instance changed; the page then asks again. What is selected is what is told. */
+/** FleetChanges reports that an instance changed; the page then asks again. What is selected is what is told. */
 export const FleetChanges = graphql(`
   subscription FleetChanges {
     instanceChanged {
@@ -74,7 +74,7 @@ export const FleetChanges = graphql(`
   }
 `);
 
-/** ProblemChanges tells that a workload became unwell, or is well again. */
+/** ProblemChanges reports that a workload became unwell, or is well again. */
 export const ProblemChanges = graphql(`
   subscription ProblemChanges {
     workloadChanged(filter: { health: [DEGRADED, UNSCHEDULED, UNPROPAGATED, PROGRESSING, UNKNOWN] }) {

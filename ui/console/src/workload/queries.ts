@@ -56,7 +56,7 @@ export const WorkloadQuery = graphql(
   [FreshnessFields],
 );
 
-/** OneChanges tells that the workload changed; the page then asks again. What is selected is what is told. */
+/** OneChanges reports that the workload changed; the page then asks again. What is selected is what is told. */
 export const OneChanges = graphql(`
   subscription OneChanges($filter: WorkloadFilter) {
     workloadChanged(filter: $filter) {
