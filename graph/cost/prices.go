@@ -31,6 +31,8 @@ const (
 	// manyWrites is for those that write several objects: a dry run of each and then
 	// the write.
 	manyWrites = 20
+	// manyWorkloads is for a change of as many workloads as such a change usually hits.
+	manyWorkloads = 50
 )
 
 // document is what a whole object as text costs: some kilobytes where a value has some
@@ -210,6 +212,7 @@ func Prices() map[string]Price {
 		"ApplyManifestsPayload.results":    {Items: usualResults},
 		"DeployApplicationPayload.results": {Items: usualResults},
 		"PromoteResourcePayload.results":   {Items: usualResults},
+		"ChangeWorkloadsPayload.results":   {Items: manyWorkloads},
 
 		// A share of a watch that is there already, or a new one. What is selected below
 		// is counted for one event.
@@ -226,6 +229,7 @@ func Prices() map[string]Price {
 		"Mutation.applyManifests":    {Requests: manyWrites},
 		"Mutation.deployApplication": {Requests: manyWrites},
 		"Mutation.promoteResource":   {Requests: manyWrites},
+		"Mutation.changeWorkloads":   {Requests: manyWorkloads},
 	}
 	for _, name := range []string{
 		"patchResource", "deleteResource", "createNamespace", "updateNamespace", "deleteNamespace",

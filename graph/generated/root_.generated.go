@@ -31,6 +31,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/whatif/manifest"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
+	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
@@ -151,6 +152,28 @@ type ComplexityRoot struct {
 	Capacity struct {
 		Allocatable func(childComplexity int) int
 		Allocated   func(childComplexity int) int
+	}
+
+	ChangeWorkloadsPayload struct {
+		Action           func(childComplexity int) int
+		Changed          func(childComplexity int) int
+		ConsistencyToken func(childComplexity int) int
+		Failed           func(childComplexity int) int
+		Fingerprint      func(childComplexity int) int
+		Freshness        func(childComplexity int) int
+		Results          func(childComplexity int) int
+		Skipped          func(childComplexity int) int
+		Total            func(childComplexity int) int
+	}
+
+	ChangedWorkload struct {
+		Error        func(childComplexity int) int
+		InstanceName func(childComplexity int) int
+		Kind         func(childComplexity int) int
+		Name         func(childComplexity int) int
+		Namespace    func(childComplexity int) int
+		Outcome      func(childComplexity int) int
+		Workload     func(childComplexity int) int
 	}
 
 	Cluster struct {
@@ -1424,6 +1447,7 @@ type ComplexityRoot struct {
 
 	Mutation struct {
 		ApplyManifests                 func(childComplexity int, input resources.ApplyInput) int
+		ChangeWorkloads                func(childComplexity int, input bulk.Input) int
 		CordonMemberCluster            func(childComplexity int, input members.CordonInput) int
 		CreateClusterOverridePolicy    func(childComplexity int, input policies.CreateInput[v1alpha1.OverrideSpec]) int
 		CreateClusterPropagationPolicy func(childComplexity int, input policies.CreateInput[v1alpha1.PropagationSpec]) int
@@ -2653,6 +2677,104 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Capacity.Allocated(childComplexity), true
+
+	case "ChangeWorkloadsPayload.action":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Action == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Action(childComplexity), true
+	case "ChangeWorkloadsPayload.changed":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Changed(childComplexity), true
+	case "ChangeWorkloadsPayload.consistencyToken":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.ConsistencyToken(childComplexity), true
+	case "ChangeWorkloadsPayload.failed":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Failed(childComplexity), true
+	case "ChangeWorkloadsPayload.fingerprint":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Fingerprint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Fingerprint(childComplexity), true
+	case "ChangeWorkloadsPayload.freshness":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Freshness(childComplexity), true
+	case "ChangeWorkloadsPayload.results":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Results == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Results(childComplexity), true
+	case "ChangeWorkloadsPayload.skipped":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Skipped == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Skipped(childComplexity), true
+	case "ChangeWorkloadsPayload.total":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Total == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Total(childComplexity), true
+
+	case "ChangedWorkload.error":
+		if e.ComplexityRoot.ChangedWorkload.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.Error(childComplexity), true
+	case "ChangedWorkload.instanceName":
+		if e.ComplexityRoot.ChangedWorkload.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.InstanceName(childComplexity), true
+	case "ChangedWorkload.kind":
+		if e.ComplexityRoot.ChangedWorkload.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.Kind(childComplexity), true
+	case "ChangedWorkload.name":
+		if e.ComplexityRoot.ChangedWorkload.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.Name(childComplexity), true
+	case "ChangedWorkload.namespace":
+		if e.ComplexityRoot.ChangedWorkload.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.Namespace(childComplexity), true
+	case "ChangedWorkload.outcome":
+		if e.ComplexityRoot.ChangedWorkload.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.Outcome(childComplexity), true
+	case "ChangedWorkload.workload":
+		if e.ComplexityRoot.ChangedWorkload.Workload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.Workload(childComplexity), true
 
 	case "Cluster.apiEndpoint":
 		if e.ComplexityRoot.Cluster.APIEndpoint == nil {
@@ -8341,6 +8463,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ApplyManifests(childComplexity, args["input"].(resources.ApplyInput)), true
+	case "Mutation.changeWorkloads":
+		if e.ComplexityRoot.Mutation.ChangeWorkloads == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_changeWorkloads_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ChangeWorkloads(childComplexity, args["input"].(bulk.Input)), true
 	case "Mutation.cordonMemberCluster":
 		if e.ComplexityRoot.Mutation.CordonMemberCluster == nil {
 			break
@@ -12995,6 +13128,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputApplicationPropagationPolicyInput,
 		ec.unmarshalInputApplyManifestsInput,
 		ec.unmarshalInputApplyPreviewInput,
+		ec.unmarshalInputChangeWorkloadsInput,
 		ec.unmarshalInputClusterAffinityInput,
 		ec.unmarshalInputClusterAffinityTermInput,
 		ec.unmarshalInputClusterFailoverBehaviorInput,
@@ -13521,6 +13655,112 @@ type AggregatedStatusItem {
   health: String
   "The object's status in the cluster, as far as Karmada collects it."
   status: JSON
+}
+`, BuiltIn: false},
+	{Name: "../schema/bulk.graphqls", Input: `extend type Mutation {
+  """
+  Do one thing with all workloads that a filter hits, over instances. A dry run lists and
+  counts them, tries each, and returns a fingerprint; the change itself has to bring that as
+  ` + "`" + `expect` + "`" + `, and is a CONFLICT when it would hit anything else. Workloads that the caller may
+  not see are not hit. Whether the caller may change one is decided for each.
+  """
+  changeWorkloads(
+    "Which workloads, and what to do with them."
+    input: ChangeWorkloadsInput!
+  ): ChangeWorkloadsPayload @guard(by: VISIBLE) @tag(name: "write")
+}
+
+"What can be done with many workloads at once."
+enum WorkloadAction @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/bulk.Action") {
+  "As ` + "`" + `scaleWorkload` + "`" + `: set the number of replicas of Deployments and StatefulSets."
+  SCALE
+  "As ` + "`" + `restartWorkload` + "`" + `. Jobs only where the filter names their kind."
+  RESTART
+  "As ` + "`" + `setImage` + "`" + `: every workload has to have the containers."
+  SET_IMAGE
+  "As ` + "`" + `pauseWorkload` + "`" + `."
+  PAUSE
+  "As ` + "`" + `resumeWorkload` + "`" + `."
+  RESUME
+  "Delete them from their instances, and so from their clusters."
+  DELETE
+  "Set labels of the workloads, and remove others. The labels of their pods stay."
+  LABEL
+}
+
+"What became of one of many workloads."
+enum WorkloadOutcome @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/bulk.Outcome") {
+  "It was changed; after a dry run, it can be."
+  CHANGED
+  "It was not changed; ` + "`" + `error` + "`" + ` has the reason."
+  FAILED
+  "It was not tried, because too many others failed."
+  SKIPPED
+}
+
+"Which workloads, and what to do with them."
+input ChangeWorkloadsInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/bulk.Input") {
+  """
+  Which workloads; those in all instances unless it names some. Without ` + "`" + `kinds` + "`" + `, those that the
+  action takes. It may hit 500 workloads at most, and no custom ones.
+  """
+  filter: WorkloadFilter!
+  "What to do with each."
+  action: WorkloadAction!
+  "For SCALE: how many."
+  replicas: Int
+  "For SET_IMAGE: the containers that get another image."
+  images: [ContainerImageInput!]
+  "For LABEL: the labels to set."
+  labels: [LabelInput!]
+  "For LABEL: the keys of labels to remove."
+  removeLabels: [String!]
+  "Begin no more once a larger share of all, in percent, has failed: 0 ends it at the first failure. Changes under way are finished."
+  maxFailedPercent: Int! = 10
+  "The fingerprint that the dry run returned."
+  expect: String
+  "List and try them, and write nothing."
+  dryRun: Boolean = false
+}
+
+"What became of many workloads."
+type ChangeWorkloadsPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/bulk.Payload") {
+  "What was done."
+  action: WorkloadAction!
+  "Stands for the action and for the workloads that it hits: bring it as ` + "`" + `expect` + "`" + `."
+  fingerprint: String!
+  "How many workloads it hits."
+  total: Int!
+  "How many of them were changed; after a dry run, how many can be."
+  changed: Int!
+  "How many of them failed."
+  failed: Int!
+  "How many of them were not tried, because too many failed."
+  skipped: Int!
+  "One for each workload, by instance, namespace, kind and name."
+  results: [ChangedWorkload!]!
+  "How current the list of workloads is."
+  freshness: Freshness!
+  "Brings all changes into later answers; null when nothing was written."
+  consistencyToken: String
+}
+
+"What became of one of many workloads."
+type ChangedWorkload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/bulk.Result") {
+  "Its instance."
+  instanceName: String!
+  "Its kind."
+  kind: WorkloadKind!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "What became of it."
+  outcome: WorkloadOutcome!
+  "The workload as the instance stored it, or would have; null where nothing was written, or where it was deleted."
+  workload: Workload
+  "Why it was not changed; null unless ` + "`" + `outcome` + "`" + ` is FAILED."
+  error: MutationProblem
 }
 `, BuiltIn: false},
 	{Name: "../schema/cluster.graphqls", Input: `extend type Query {
@@ -22316,6 +22556,50 @@ func (ec *executionContext) childFields_Capacity(ctx context.Context, field grap
 		return ec.fieldContext_Capacity_allocated(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Capacity", field.Name)
+}
+
+func (ec *executionContext) childFields_ChangeWorkloadsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "action":
+		return ec.fieldContext_ChangeWorkloadsPayload_action(ctx, field)
+	case "fingerprint":
+		return ec.fieldContext_ChangeWorkloadsPayload_fingerprint(ctx, field)
+	case "total":
+		return ec.fieldContext_ChangeWorkloadsPayload_total(ctx, field)
+	case "changed":
+		return ec.fieldContext_ChangeWorkloadsPayload_changed(ctx, field)
+	case "failed":
+		return ec.fieldContext_ChangeWorkloadsPayload_failed(ctx, field)
+	case "skipped":
+		return ec.fieldContext_ChangeWorkloadsPayload_skipped(ctx, field)
+	case "results":
+		return ec.fieldContext_ChangeWorkloadsPayload_results(ctx, field)
+	case "freshness":
+		return ec.fieldContext_ChangeWorkloadsPayload_freshness(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_ChangeWorkloadsPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChangeWorkloadsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ChangedWorkload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "instanceName":
+		return ec.fieldContext_ChangedWorkload_instanceName(ctx, field)
+	case "kind":
+		return ec.fieldContext_ChangedWorkload_kind(ctx, field)
+	case "namespace":
+		return ec.fieldContext_ChangedWorkload_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_ChangedWorkload_name(ctx, field)
+	case "outcome":
+		return ec.fieldContext_ChangedWorkload_outcome(ctx, field)
+	case "workload":
+		return ec.fieldContext_ChangedWorkload_workload(ctx, field)
+	case "error":
+		return ec.fieldContext_ChangedWorkload_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChangedWorkload", field.Name)
 }
 
 func (ec *executionContext) childFields_Cluster(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

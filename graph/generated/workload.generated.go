@@ -12274,6 +12274,11 @@ func (ec *executionContext) marshalNWorkloadFacetField2ᚕgithubᚗcomᚋkairshi
 	return ret
 }
 
+func (ec *executionContext) unmarshalNWorkloadFilter2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐFilter(ctx context.Context, v any) (workload.Filter, error) {
+	res, err := ec.unmarshalInputWorkloadFilter(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNWorkloadHealth2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐHealth(ctx context.Context, v any) (workload.Health, error) {
 	tmp, err := scalar.UnmarshalString(v)
 	res := workload.Health(tmp)

@@ -44,6 +44,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
+	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
 	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/projection"
@@ -151,6 +152,14 @@ var enums = map[string]enumRoute{
 		value: typed[write.WarningCode],
 		out:   `mutation { createOverridePolicy(input: {instance: "alpha", namespace: "shop", name: "a", spec: {overrideRules: []}}) { warnings { code } } }`, field: "Warning.code",
 	},
+	"WorkloadAction": {
+		typed[bulk.Action], `mutation { changeWorkloads(input: {filter: {}, action: PAUSE}) { action } }`, "ChangeWorkloadsPayload.action",
+		`{ changeWorkloads(input: {filter: {}, action: $v}) { __typename } }`, "Mutation.changeWorkloads", "input.Action",
+	},
+	"WorkloadOutcome": {
+		value: typed[bulk.Outcome],
+		out:   `mutation { changeWorkloads(input: {filter: {}, action: PAUSE}) { results { outcome } } }`, field: "ChangedWorkload.outcome",
+	},
 	"UndoOutcome": {
 		value: typed[resources.UndoOutcome],
 		out:   `mutation { deployApplication(input: {instance: "alpha"}) { results { rollback { outcome } } } }`, field: "UndoneWrite.outcome",
@@ -257,7 +266,7 @@ func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
 	undone := []resources.Result{{Rollback: &resources.Undone{}}}
 	warned := &policies.CreatedOverridePolicy{Warnings: []write.Warning{{}}}
-	answers := world().with(intercept{"Instance.policyPreview": value(&preview.Preview{}), "PolicyPreview.items": value([]*preview.Item{{}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Instance.timeline": value(&timeline.Connection{Nodes: []*timeline.Entry{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
+	answers := world().with(intercept{"Instance.policyPreview": value(&preview.Preview{}), "PolicyPreview.items": value([]*preview.Item{{}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Instance.timeline": value(&timeline.Connection{Nodes: []*timeline.Entry{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.changeWorkloads": value(&bulk.Payload{Results: []bulk.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}

@@ -212,7 +212,7 @@ func TestWorkloads(t *testing.T) {
 			{"scaleWorkload", "NOT_FOUND", "input.name", but(web, "replicas", 1, "name", "none")},
 			{"scaleWorkload", "INVALID", "input.name", but(web, "replicas", 1, "name", "../web")},
 			{"scaleWorkload", "NOT_FOUND", "input.instance", but(web, "replicas", 1, "instance", "none")},
-			{"restartWorkload", "INVALID", "input.kind", but(web, "kind", "JOB")},
+			{"restartWorkload", "INVALID", "input.kind", but(web, "kind", "CRON_JOB")},
 			{"pauseWorkload", "INVALID", "input.kind", but(web, "kind", "STATEFUL_SET")},
 			{"resumeWorkload", "INVALID", "input.namespace", but(web, "namespace", "No")},
 			{"setImage", "INVALID", "input.images", but(web, "images", []any{})},
