@@ -22222,7 +22222,10 @@ type CustomWorkload implements Node & Workload {
     input: ScaleWorkloadInput!
   ): ScaleWorkloadPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
-  "Replace all pods of a Deployment, StatefulSet or DaemonSet, in every cluster, at the pace of its roll-out."
+  """
+  Replace all pods of a Deployment, StatefulSet or DaemonSet, in every cluster, at the pace of its roll-out; or run
+  a Job again, as another Job of the same spec that is sent to the same clusters. The payload has that Job.
+  """
   restartWorkload(
     "What to restart."
     input: RestartWorkloadInput!
