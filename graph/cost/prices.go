@@ -13,6 +13,8 @@ const (
 	// usualStages is the number of stages of the propagation.
 	usualStages  = 6
 	usualResults = 20
+	// usualRevisions is for the ten that a Deployment keeps in each cluster.
+	usualRevisions = 10 * usualClusters
 	// usualLines is the default number of lines of a container.
 	usualLines = 100
 	// usualFacetValues is the default number of values that are returned.
@@ -141,6 +143,8 @@ func Prices() map[string]Price {
 		// The pods, and one request to each member.
 		"Workload.usage":         {Requests: 3 + usualClusters, Value: usualClusters * usualPods},
 		"WorkloadUsage.clusters": {Items: usualClusters},
+		// Its state, its objects in the members and the overrides there, and one list of what the members keep of it.
+		"Workload.revisions": {Requests: 3, Items: usualRevisions, Value: RequestCost},
 		"Workload.manifest":      {Value: document},
 		"Workload.yaml":          {Value: document},
 		// What the index does not collect is read from its instance.
@@ -239,7 +243,7 @@ func Prices() map[string]Price {
 		"createClusterPropagationPolicy", "updateClusterPropagationPolicy", "deleteClusterPropagationPolicy",
 		"createOverridePolicy", "updateOverridePolicy", "deleteOverridePolicy",
 		"createClusterOverridePolicy", "updateClusterOverridePolicy", "deleteClusterOverridePolicy",
-		"scaleWorkload", "restartWorkload", "pauseWorkload", "resumeWorkload", "setImage", "rollbackWorkload", "triggerCronJob",
+		"scaleWorkload", "restartWorkload", "pauseWorkload", "resumeWorkload", "setImage", "rollbackWorkload", "triggerCronJob", "createService",
 	} {
 		prices["Mutation."+name] = Price{Requests: writeRequests}
 	}

@@ -60,6 +60,7 @@ type MutationResolver interface {
 	UpdateClusterOverridePolicy(ctx context.Context, input policies.UpdateInput[v1alpha1.OverrideSpec]) (*policies.Written[policy.ClusterOverridePolicy], error)
 	DeleteClusterOverridePolicy(ctx context.Context, input policies.DeleteInput) (*policies.Deleted[policy.ClusterOverridePolicy], error)
 	PromoteResource(ctx context.Context, input promotion.Input) (*promotion.Payload, error)
+	CreateService(ctx context.Context, input workloads.ServiceInput) (*workloads.ServicePayload, error)
 	ScaleWorkload(ctx context.Context, input workloads.ScaleInput) (*workloads.Payload, error)
 	RestartWorkload(ctx context.Context, input workloads.Target) (*workloads.Payload, error)
 	PauseWorkload(ctx context.Context, input workloads.Target) (*workloads.Payload, error)
@@ -191,6 +192,20 @@ func (ec *executionContext) field_Mutation_createPropagationPolicy_args(ctx cont
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
 			return ec.unmarshalNCreatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createService_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (workloads.ServiceInput, error) {
+			return ec.unmarshalNCreateServiceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐServiceInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -2590,6 +2605,73 @@ func (ec *executionContext) fieldContext_Mutation_promoteResource(ctx context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createService(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createService(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateService(ctx, fc.Args["input"].(workloads.ServiceInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *workloads.ServicePayload
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *workloads.ServicePayload
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *workloads.ServicePayload
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *workloads.ServicePayload) graphql.Marshaler {
+			return ec.marshalOCreateServicePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐServicePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createService(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateServicePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createService_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_scaleWorkload(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3448,6 +3530,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "promoteResource":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_promoteResource(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createService":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createService(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++

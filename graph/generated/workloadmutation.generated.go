@@ -373,6 +373,29 @@ func (ec *executionContext) fieldContext_RollbackWorkloadPayload_revision(_ cont
 	return graphql.NewScalarFieldContext("RollbackWorkloadPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _RollbackWorkloadPayload_derived(ctx context.Context, field graphql.CollectedField, obj *workloads.RollbackPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RollbackWorkloadPayload_derived(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Derived, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RollbackWorkloadPayload_derived(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RollbackWorkloadPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _RollbackWorkloadPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *workloads.RollbackPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1352,6 +1375,11 @@ func (ec *executionContext) _RollbackWorkloadPayload(ctx context.Context, sel as
 			}
 		case "revision":
 			out.Values[i] = ec._RollbackWorkloadPayload_revision(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "derived":
+			out.Values[i] = ec._RollbackWorkloadPayload_derived(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -47,6 +47,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
 	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 	"github.com/kairship-io/kairship/pkg/projection"
 )
 
@@ -159,6 +160,14 @@ var enums = map[string]enumRoute{
 	"WorkloadOutcome": {
 		value: typed[bulk.Outcome],
 		out:   `mutation { changeWorkloads(input: {filter: {}, action: PAUSE}) { results { outcome } } }`, field: "ChangedWorkload.outcome",
+	},
+	"WorkloadServiceType": {
+		value: typed[workloads.ServiceType], in: `{ createService(input: {instance: "alpha", kind: DEPLOYMENT, namespace: "shop", name: "a", ports: [], type: $v}) { __typename } }`,
+		by: "Mutation.createService", path: "input.Type",
+	},
+	"ServiceProtocol": {
+		value: typed[workloads.Protocol], in: `{ createService(input: {instance: "alpha", kind: DEPLOYMENT, namespace: "shop", name: "a", ports: [{port: 1, protocol: $v}]}) { __typename } }`,
+		by: "Mutation.createService", path: "input.Ports.Protocol",
 	},
 	"UndoOutcome": {
 		value: typed[resources.UndoOutcome],
@@ -307,6 +316,9 @@ func read(t *testing.T, e enumRoute, enum, text string) any {
 		for field := range strings.SplitSeq(fields, ".") {
 			if field == "" {
 				break // The argument itself.
+			}
+			if v.Kind() == reflect.Slice {
+				v = v.Index(0)
 			}
 			v = reflect.Indirect(v.FieldByName(field))
 		}

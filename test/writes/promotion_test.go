@@ -297,7 +297,7 @@ stringData: {password: hunter2}`)
 		t.Error("something was written")
 	}
 	// Without dependencies theirs is left alone; what says the same is left alone as well.
-	p := must[written](t, s.alice, "promoteResource", but(web, "dependencies", false, "dryRun", true), "promoted "+writtenFields)
+	p := must[written](t, s.alice, "promoteResource", but(web, "dependencies", false, "exposing", false, "dryRun", true), "promoted "+writtenFields)
 	if p.String() != "PropagationPolicy CREATED, Deployment CREATED" {
 		t.Errorf("got %s", p)
 	}

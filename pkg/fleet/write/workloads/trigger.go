@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -95,26 +94,26 @@ func (s *Service) run(ctx context.Context, site *write.Site, job *batchv1.Job, s
 		if o.DryRun {
 			return nil, err
 		}
-		return nil, takeBack(ctx, site, madeJob, err)
+		return nil, takeBack(ctx, site, kindOf(workload.KindJob), madeJob, err)
 	}
 	p := s.payload(ctx, site.Instance, madeJob)
 	p.ConsistencyToken = s.Writer.Token(ctx, madeJob, madePolicy)
 	return p, nil
 }
 
-// takeBack deletes a Job whose policy was refused: it would run nowhere. It does so even if the
-// caller has disconnected. It returns why the policy was refused, and adds to that if the Job could
+// takeBack deletes an object whose policy was refused: it would go nowhere. It does so even if the
+// caller has disconnected. It returns why the policy was refused, and adds to that if the object could
 // not be deleted.
-func takeBack(ctx context.Context, site *write.Site, job *write.Outcome, refused error) error {
+func takeBack(ctx context.Context, site *write.Site, k write.Kind, made *write.Outcome, refused error) error {
 	background := metav1.DeletePropagationBackground
-	v := job.Version
-	_, err := site.Delete(context.WithoutCancel(ctx), kindOf(workload.KindJob), v.Namespace, v.Name, write.Deletion{UID: v.UID, Propagation: &background}, write.Options{})
+	v := made.Version
+	_, err := site.Delete(context.WithoutCancel(ctx), k, v.Namespace, v.Name, write.Deletion{UID: v.UID, Propagation: &background}, write.Options{})
 	e, told := errors.AsType[*apierror.Error](refused)
 	if err == nil || apierror.Is(err, apierror.CodeNotFound) || !told {
 		return refused
 	}
 	left := *e
-	left.Message += fmt.Sprintf("; Job %q was made, could not be deleted again, and is sent nowhere: delete it", v.Name)
+	left.Message += fmt.Sprintf("; %s %q was made, could not be deleted again, and is sent nowhere: delete it", k.Kind, v.Name)
 	return &left
 }
 
@@ -122,7 +121,7 @@ func takeBack(ctx context.Context, site *write.Site, job *write.Outcome, refused
 func (s *Service) sentBy(ctx context.Context, site *write.Site, kind string, o metav1.Object) (*policyv1alpha1.PropagationSpec, error) {
 	k, namespace, name := claimedBy(o.GetAnnotations())
 	if name == "" {
-		return nil, apierror.Invalid("input.name", "no policy sends this %s to any cluster, and a policy is needed to follow", kind)
+		return nil, apierror.Invalid("input.name", "no policy sends this %s to any cluster, so what is made of it would go nowhere", kind)
 	}
 	raw, err := site.Get(ctx, k, namespace, name, write.Paths{"": "input!", "metadata.name": "input.name"})
 	if err != nil {
@@ -168,17 +167,7 @@ func another(name string) string {
 
 // policyFor sends a Job, and nothing else, to where a policy sends its CronJob.
 func policyFor(job *batchv1.Job, uid string, spec *policyv1alpha1.PropagationSpec) *policyv1alpha1.PropagationPolicy {
-	p := &policyv1alpha1.PropagationPolicy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: policyv1alpha1.GroupVersion.String(), Kind: "PropagationPolicy"},
-		ObjectMeta: metav1.ObjectMeta{Name: job.Name, Namespace: job.Namespace, Labels: map[string]string{"app.kubernetes.io/managed-by": write.FieldManager}},
-		Spec:       *spec.DeepCopy(),
-	}
-	if uid != "" {
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: job.Name, UID: types.UID(uid)}}
-	}
-	p.Spec.ResourceSelectors = []policyv1alpha1.ResourceSelector{{APIVersion: "batch/v1", Kind: "Job", Namespace: job.Namespace, Name: job.Name}}
-	p.Spec.DependentOverrides = nil
-	return p
+	return policyOf(kindOf(workload.KindJob), job, job.Name, uid, spec)
 }
 
 func create(ctx context.Context, site *write.Site, k write.Kind, typed any, o write.Options) (*write.Outcome, error) {
