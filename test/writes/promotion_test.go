@@ -184,7 +184,7 @@ spec:
 		{"", "services", "PropagationPolicy CREATED, Service CREATED"},
 		{"networking.k8s.io", "ingresses", "PropagationPolicy CREATED, Secret CREATED, Ingress CREATED"},
 	} {
-		input := s.input(tt.group, tt.resource, "db")
+		input := but(s.input(tt.group, tt.resource, "db"), "exposing", false) // Each is promoted on its own.
 		for _, dryRun := range []bool{true, false} {
 			p := must[written](t, s.alice, "promoteResource", but(input, "dryRun", dryRun), "promoted policyName "+writtenFields)
 			if !p.Promoted || p.String() != tt.want {

@@ -3,6 +3,7 @@ package bulk
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -82,11 +83,13 @@ func (s *Service) hit(ctx context.Context, f *workload.Filter, p *Payload) ([]ta
 
 // inInput puts the argument of a list's error into the input.
 func inInput(err error) error {
-	p, ok := write.ProblemOf(err)
-	if !ok || p.Argument == nil {
+	e, ok := errors.AsType[*apierror.Error](err)
+	if !ok || e.Argument == "" {
 		return err
 	}
-	return apierror.At(err, "input."+*p.Argument)
+	moved := *e
+	moved.Argument = "input." + e.Argument
+	return &moved
 }
 
 // run is one call.
