@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
+	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
@@ -71,6 +72,7 @@ func collectedIn(inventory client.Reader) consistency.Collected {
 // newWrites makes the services of all mutations.
 func newWrites(global client.Client, fleet resolvers.Fleet, inventory client.Reader, kube kubernetes.Interface, clients instanceproxy.Clients, tokens *consistency.Tokens, recorder *write.Recorder, logger *slog.Logger) resolvers.Write {
 	writer := &write.Writer{Access: fleet.Access, Clients: clients, Tokens: tokens, Logger: logger, Now: time.Now, Recorder: recorder}
+	one := &workloads.Service{Writer: writer, Workloads: fleet.Workloads, Now: time.Now}
 	anyKind, policyWrites := &resources.Service{Writer: writer, Operations: fleet.Operations}, policies.NewWrites(writer)
 	return resolvers.Write{
 		Applications: &applications.Service{Writer: writer, Resources: anyKind, Policies: policyWrites},
@@ -85,7 +87,8 @@ func newWrites(global client.Client, fleet resolvers.Fleet, inventory client.Rea
 			},
 		},
 		Policies:  policyWrites,
-		Workloads: &workloads.Service{Writer: writer, Workloads: fleet.Workloads, Now: time.Now},
+		Workloads: one,
+		Bulk:      &bulk.Service{Workloads: fleet.Workloads, Writes: one},
 	}
 }
 

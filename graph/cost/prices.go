@@ -13,6 +13,8 @@ const (
 	// usualStages is the number of stages of the propagation.
 	usualStages  = 6
 	usualResults = 20
+	// usualRevisions is for the ten that a Deployment keeps in each cluster.
+	usualRevisions = 10 * usualClusters
 	// usualLines is the default number of lines of a container.
 	usualLines = 100
 	// usualFacetValues is the default number of values that are returned.
@@ -31,6 +33,8 @@ const (
 	// manyWrites is for those that write several objects: a dry run of each and then
 	// the write.
 	manyWrites = 20
+	// manyWorkloads is for a change of as many workloads as such a change usually hits.
+	manyWorkloads = 50
 )
 
 // document is what a whole object as text costs: some kilobytes where a value has some
@@ -139,6 +143,8 @@ func Prices() map[string]Price {
 		// The pods, and one request to each member.
 		"Workload.usage":         {Requests: 3 + usualClusters, Value: usualClusters * usualPods},
 		"WorkloadUsage.clusters": {Items: usualClusters},
+		// Its state, its objects in the members and the overrides there, and one list of what the members keep of it.
+		"Workload.revisions": {Requests: 3, Items: usualRevisions, Value: RequestCost},
 		"Workload.manifest":      {Value: document},
 		"Workload.yaml":          {Value: document},
 		// What the index does not collect is read from its instance.
@@ -210,6 +216,7 @@ func Prices() map[string]Price {
 		"ApplyManifestsPayload.results":    {Items: usualResults},
 		"DeployApplicationPayload.results": {Items: usualResults},
 		"PromoteResourcePayload.results":   {Items: usualResults},
+		"ChangeWorkloadsPayload.results":   {Items: manyWorkloads},
 
 		// A share of a watch that is there already, or a new one. What is selected below
 		// is counted for one event.
@@ -226,6 +233,7 @@ func Prices() map[string]Price {
 		"Mutation.applyManifests":    {Requests: manyWrites},
 		"Mutation.deployApplication": {Requests: manyWrites},
 		"Mutation.promoteResource":   {Requests: manyWrites},
+		"Mutation.changeWorkloads":   {Requests: manyWorkloads},
 	}
 	for _, name := range []string{
 		"patchResource", "deleteResource", "createNamespace", "updateNamespace", "deleteNamespace",
@@ -235,7 +243,7 @@ func Prices() map[string]Price {
 		"createClusterPropagationPolicy", "updateClusterPropagationPolicy", "deleteClusterPropagationPolicy",
 		"createOverridePolicy", "updateOverridePolicy", "deleteOverridePolicy",
 		"createClusterOverridePolicy", "updateClusterOverridePolicy", "deleteClusterOverridePolicy",
-		"scaleWorkload", "restartWorkload", "pauseWorkload", "resumeWorkload", "setImage", "rollbackWorkload", "triggerCronJob",
+		"scaleWorkload", "restartWorkload", "pauseWorkload", "resumeWorkload", "setImage", "rollbackWorkload", "triggerCronJob", "createService",
 	} {
 		prices["Mutation."+name] = Price{Requests: writeRequests}
 	}

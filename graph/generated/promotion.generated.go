@@ -203,6 +203,9 @@ func (ec *executionContext) unmarshalInputPromoteResourceInput(ctx context.Conte
 	if _, present := asMap["dependencies"]; !present {
 		asMap["dependencies"] = true
 	}
+	if _, present := asMap["exposing"]; !present {
+		asMap["exposing"] = true
+	}
 	if _, present := asMap["preserveOnDeletion"]; !present {
 		asMap["preserveOnDeletion"] = true
 	}
@@ -213,7 +216,7 @@ func (ec *executionContext) unmarshalInputPromoteResourceInput(ctx context.Conte
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "cluster", "group", "version", "resource", "namespace", "name", "dependencies", "policyName", "preserveOnDeletion", "rollback", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "cluster", "group", "version", "resource", "namespace", "name", "dependencies", "exposing", "policyName", "preserveOnDeletion", "rollback", "dryRun"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -276,6 +279,13 @@ func (ec *executionContext) unmarshalInputPromoteResourceInput(ctx context.Conte
 				return it, err
 			}
 			it.Dependencies = data
+		case "exposing":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("exposing"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Exposing = data
 		case "policyName":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("policyName"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)

@@ -31,6 +31,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/whatif/manifest"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
+	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
@@ -151,6 +152,28 @@ type ComplexityRoot struct {
 	Capacity struct {
 		Allocatable func(childComplexity int) int
 		Allocated   func(childComplexity int) int
+	}
+
+	ChangeWorkloadsPayload struct {
+		Action           func(childComplexity int) int
+		Changed          func(childComplexity int) int
+		ConsistencyToken func(childComplexity int) int
+		Failed           func(childComplexity int) int
+		Fingerprint      func(childComplexity int) int
+		Freshness        func(childComplexity int) int
+		Results          func(childComplexity int) int
+		Skipped          func(childComplexity int) int
+		Total            func(childComplexity int) int
+	}
+
+	ChangedWorkload struct {
+		Error        func(childComplexity int) int
+		InstanceName func(childComplexity int) int
+		Kind         func(childComplexity int) int
+		Name         func(childComplexity int) int
+		Namespace    func(childComplexity int) int
+		Outcome      func(childComplexity int) int
+		Workload     func(childComplexity int) int
 	}
 
 	Cluster struct {
@@ -471,6 +494,12 @@ type ComplexityRoot struct {
 		Warnings         func(childComplexity int) int
 	}
 
+	CreateServicePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		PolicyName       func(childComplexity int) int
+		Service          func(childComplexity int) int
+	}
+
 	CronFederatedHPA struct {
 		Annotations        func(childComplexity int) int
 		CreatedAt          func(childComplexity int) int
@@ -553,6 +582,7 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
+		Revisions        func(childComplexity int) int
 		Schedule         func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
@@ -590,6 +620,7 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
+		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -623,6 +654,7 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
+		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -709,6 +741,7 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
+		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -1162,6 +1195,7 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
+		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -1424,6 +1458,7 @@ type ComplexityRoot struct {
 
 	Mutation struct {
 		ApplyManifests                 func(childComplexity int, input resources.ApplyInput) int
+		ChangeWorkloads                func(childComplexity int, input bulk.Input) int
 		CordonMemberCluster            func(childComplexity int, input members.CordonInput) int
 		CreateClusterOverridePolicy    func(childComplexity int, input policies.CreateInput[v1alpha1.OverrideSpec]) int
 		CreateClusterPropagationPolicy func(childComplexity int, input policies.CreateInput[v1alpha1.PropagationSpec]) int
@@ -1431,6 +1466,7 @@ type ComplexityRoot struct {
 		CreateNamespace                func(childComplexity int, input namespaces.CreateInput) int
 		CreateOverridePolicy           func(childComplexity int, input policies.CreateInput[v1alpha1.OverrideSpec]) int
 		CreatePropagationPolicy        func(childComplexity int, input policies.CreateInput[v1alpha1.PropagationSpec]) int
+		CreateService                  func(childComplexity int, input workloads.ServiceInput) int
 		DeleteClusterOverridePolicy    func(childComplexity int, input policies.DeleteInput) int
 		DeleteClusterPropagationPolicy func(childComplexity int, input policies.DeleteInput) int
 		DeleteInstance                 func(childComplexity int, input instances.DeleteInput) int
@@ -2087,6 +2123,7 @@ type ComplexityRoot struct {
 	RollbackWorkloadPayload struct {
 		Cluster          func(childComplexity int) int
 		ConsistencyToken func(childComplexity int) int
+		Derived          func(childComplexity int) int
 		Revision         func(childComplexity int) int
 		Workload         func(childComplexity int) int
 	}
@@ -2204,6 +2241,7 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
+		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -2465,6 +2503,16 @@ type ComplexityRoot struct {
 		Workloads               func(childComplexity int) int
 	}
 
+	WorkloadRevision struct {
+		ChangeCause func(childComplexity int) int
+		Cluster     func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		Current     func(childComplexity int) int
+		Images      func(childComplexity int) int
+		Number      func(childComplexity int) int
+		Overridden  func(childComplexity int) int
+	}
+
 	WorkloadTemplate struct {
 		Containers     func(childComplexity int) int
 		InitContainers func(childComplexity int) int
@@ -2653,6 +2701,104 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Capacity.Allocated(childComplexity), true
+
+	case "ChangeWorkloadsPayload.action":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Action == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Action(childComplexity), true
+	case "ChangeWorkloadsPayload.changed":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Changed(childComplexity), true
+	case "ChangeWorkloadsPayload.consistencyToken":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.ConsistencyToken(childComplexity), true
+	case "ChangeWorkloadsPayload.failed":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Failed(childComplexity), true
+	case "ChangeWorkloadsPayload.fingerprint":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Fingerprint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Fingerprint(childComplexity), true
+	case "ChangeWorkloadsPayload.freshness":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Freshness(childComplexity), true
+	case "ChangeWorkloadsPayload.results":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Results == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Results(childComplexity), true
+	case "ChangeWorkloadsPayload.skipped":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Skipped == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Skipped(childComplexity), true
+	case "ChangeWorkloadsPayload.total":
+		if e.ComplexityRoot.ChangeWorkloadsPayload.Total == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangeWorkloadsPayload.Total(childComplexity), true
+
+	case "ChangedWorkload.error":
+		if e.ComplexityRoot.ChangedWorkload.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.Error(childComplexity), true
+	case "ChangedWorkload.instanceName":
+		if e.ComplexityRoot.ChangedWorkload.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.InstanceName(childComplexity), true
+	case "ChangedWorkload.kind":
+		if e.ComplexityRoot.ChangedWorkload.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.Kind(childComplexity), true
+	case "ChangedWorkload.name":
+		if e.ComplexityRoot.ChangedWorkload.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.Name(childComplexity), true
+	case "ChangedWorkload.namespace":
+		if e.ComplexityRoot.ChangedWorkload.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.Namespace(childComplexity), true
+	case "ChangedWorkload.outcome":
+		if e.ComplexityRoot.ChangedWorkload.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.Outcome(childComplexity), true
+	case "ChangedWorkload.workload":
+		if e.ComplexityRoot.ChangedWorkload.Workload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChangedWorkload.Workload(childComplexity), true
 
 	case "Cluster.apiEndpoint":
 		if e.ComplexityRoot.Cluster.APIEndpoint == nil {
@@ -3951,6 +4097,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreatePropagationPolicyPayload.Warnings(childComplexity), true
 
+	case "CreateServicePayload.consistencyToken":
+		if e.ComplexityRoot.CreateServicePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateServicePayload.ConsistencyToken(childComplexity), true
+	case "CreateServicePayload.policyName":
+		if e.ComplexityRoot.CreateServicePayload.PolicyName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateServicePayload.PolicyName(childComplexity), true
+	case "CreateServicePayload.service":
+		if e.ComplexityRoot.CreateServicePayload.Service == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateServicePayload.Service(childComplexity), true
+
 	case "CronFederatedHPA.annotations":
 		if e.ComplexityRoot.CronFederatedHPA.Annotations == nil {
 			break
@@ -4350,6 +4515,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.ResourceVersion(childComplexity), true
+	case "CronJob.revisions":
+		if e.ComplexityRoot.CronJob.Revisions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronJob.Revisions(childComplexity), true
 	case "CronJob.schedule":
 		if e.ComplexityRoot.CronJob.Schedule == nil {
 			break
@@ -4575,6 +4746,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CustomWorkload.ResourceVersion(childComplexity), true
+	case "CustomWorkload.revisions":
+		if e.ComplexityRoot.CustomWorkload.Revisions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Revisions(childComplexity), true
 	case "CustomWorkload.suspended":
 		if e.ComplexityRoot.CustomWorkload.Suspended == nil {
 			break
@@ -4776,6 +4953,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.ResourceVersion(childComplexity), true
+	case "DaemonSet.revisions":
+		if e.ComplexityRoot.DaemonSet.Revisions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DaemonSet.Revisions(childComplexity), true
 	case "DaemonSet.suspended":
 		if e.ComplexityRoot.DaemonSet.Suspended == nil {
 			break
@@ -5142,6 +5325,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.ResourceVersion(childComplexity), true
+	case "Deployment.revisions":
+		if e.ComplexityRoot.Deployment.Revisions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Deployment.Revisions(childComplexity), true
 	case "Deployment.suspended":
 		if e.ComplexityRoot.Deployment.Suspended == nil {
 			break
@@ -7205,6 +7394,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.ResourceVersion(childComplexity), true
+	case "Job.revisions":
+		if e.ComplexityRoot.Job.Revisions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.Revisions(childComplexity), true
 	case "Job.suspended":
 		if e.ComplexityRoot.Job.Suspended == nil {
 			break
@@ -8341,6 +8536,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ApplyManifests(childComplexity, args["input"].(resources.ApplyInput)), true
+	case "Mutation.changeWorkloads":
+		if e.ComplexityRoot.Mutation.ChangeWorkloads == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_changeWorkloads_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ChangeWorkloads(childComplexity, args["input"].(bulk.Input)), true
 	case "Mutation.cordonMemberCluster":
 		if e.ComplexityRoot.Mutation.CordonMemberCluster == nil {
 			break
@@ -8418,6 +8624,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreatePropagationPolicy(childComplexity, args["input"].(policies.CreateInput[v1alpha1.PropagationSpec])), true
+	case "Mutation.createService":
+		if e.ComplexityRoot.Mutation.CreateService == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createService_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateService(childComplexity, args["input"].(workloads.ServiceInput)), true
 	case "Mutation.deleteClusterOverridePolicy":
 		if e.ComplexityRoot.Mutation.DeleteClusterOverridePolicy == nil {
 			break
@@ -11383,6 +11600,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RollbackWorkloadPayload.ConsistencyToken(childComplexity), true
+	case "RollbackWorkloadPayload.derived":
+		if e.ComplexityRoot.RollbackWorkloadPayload.Derived == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RollbackWorkloadPayload.Derived(childComplexity), true
 	case "RollbackWorkloadPayload.revision":
 		if e.ComplexityRoot.RollbackWorkloadPayload.Revision == nil {
 			break
@@ -11828,6 +12051,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.ResourceVersion(childComplexity), true
+	case "StatefulSet.revisions":
+		if e.ComplexityRoot.StatefulSet.Revisions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StatefulSet.Revisions(childComplexity), true
 	case "StatefulSet.suspended":
 		if e.ComplexityRoot.StatefulSet.Suspended == nil {
 			break
@@ -12814,6 +13043,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.WorkloadRebalancerSpec.Workloads(childComplexity), true
 
+	case "WorkloadRevision.changeCause":
+		if e.ComplexityRoot.WorkloadRevision.ChangeCause == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.ChangeCause(childComplexity), true
+	case "WorkloadRevision.clusterName":
+		if e.ComplexityRoot.WorkloadRevision.Cluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Cluster(childComplexity), true
+	case "WorkloadRevision.createdAt":
+		if e.ComplexityRoot.WorkloadRevision.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.CreatedAt(childComplexity), true
+	case "WorkloadRevision.current":
+		if e.ComplexityRoot.WorkloadRevision.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Current(childComplexity), true
+	case "WorkloadRevision.images":
+		if e.ComplexityRoot.WorkloadRevision.Images == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Images(childComplexity), true
+	case "WorkloadRevision.number":
+		if e.ComplexityRoot.WorkloadRevision.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Number(childComplexity), true
+	case "WorkloadRevision.overridden":
+		if e.ComplexityRoot.WorkloadRevision.Overridden == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Overridden(childComplexity), true
+
 	case "WorkloadTemplate.containers":
 		if e.ComplexityRoot.WorkloadTemplate.Containers == nil {
 			break
@@ -12995,6 +13267,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputApplicationPropagationPolicyInput,
 		ec.unmarshalInputApplyManifestsInput,
 		ec.unmarshalInputApplyPreviewInput,
+		ec.unmarshalInputChangeWorkloadsInput,
 		ec.unmarshalInputClusterAffinityInput,
 		ec.unmarshalInputClusterAffinityTermInput,
 		ec.unmarshalInputClusterFailoverBehaviorInput,
@@ -13017,6 +13290,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateNamespaceInput,
 		ec.unmarshalInputCreateOverridePolicyInput,
 		ec.unmarshalInputCreatePropagationPolicyInput,
+		ec.unmarshalInputCreateServiceInput,
 		ec.unmarshalInputDecisionConditionsInput,
 		ec.unmarshalInputDeleteClusterOverridePolicyInput,
 		ec.unmarshalInputDeleteClusterPropagationPolicyInput,
@@ -13093,6 +13367,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRuleWithClusterInput,
 		ec.unmarshalInputScaleWorkloadInput,
 		ec.unmarshalInputSchedulePriorityInput,
+		ec.unmarshalInputServicePortInput,
 		ec.unmarshalInputSetImageInput,
 		ec.unmarshalInputSpreadConstraintInput,
 		ec.unmarshalInputStatePreservationInput,
@@ -13521,6 +13796,112 @@ type AggregatedStatusItem {
   health: String
   "The object's status in the cluster, as far as Karmada collects it."
   status: JSON
+}
+`, BuiltIn: false},
+	{Name: "../schema/bulk.graphqls", Input: `extend type Mutation {
+  """
+  Do one thing with all workloads that a filter hits, over instances. A dry run lists and
+  counts them, tries each, and returns a fingerprint; the change itself has to bring that as
+  ` + "`" + `expect` + "`" + `, and is a CONFLICT when it would hit anything else. Workloads that the caller may
+  not see are not hit. Whether the caller may change one is decided for each.
+  """
+  changeWorkloads(
+    "Which workloads, and what to do with them."
+    input: ChangeWorkloadsInput!
+  ): ChangeWorkloadsPayload @guard(by: VISIBLE) @tag(name: "write")
+}
+
+"What can be done with many workloads at once."
+enum WorkloadAction @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/bulk.Action") {
+  "As ` + "`" + `scaleWorkload` + "`" + `: set the number of replicas of Deployments and StatefulSets."
+  SCALE
+  "As ` + "`" + `restartWorkload` + "`" + `. Jobs only where the filter names their kind."
+  RESTART
+  "As ` + "`" + `setImage` + "`" + `: every workload has to have the containers."
+  SET_IMAGE
+  "As ` + "`" + `pauseWorkload` + "`" + `."
+  PAUSE
+  "As ` + "`" + `resumeWorkload` + "`" + `."
+  RESUME
+  "Delete them from their instances, and so from their clusters."
+  DELETE
+  "Set labels of the workloads, and remove others. The labels of their pods stay."
+  LABEL
+}
+
+"What became of one of many workloads."
+enum WorkloadOutcome @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/bulk.Outcome") {
+  "It was changed; after a dry run, it can be."
+  CHANGED
+  "It was not changed; ` + "`" + `error` + "`" + ` has the reason."
+  FAILED
+  "It was not tried, because too many others failed."
+  SKIPPED
+}
+
+"Which workloads, and what to do with them."
+input ChangeWorkloadsInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/bulk.Input") {
+  """
+  Which workloads; those in all instances unless it names some. Without ` + "`" + `kinds` + "`" + `, those that the
+  action takes. It may hit 500 workloads at most, and no custom ones.
+  """
+  filter: WorkloadFilter!
+  "What to do with each."
+  action: WorkloadAction!
+  "For SCALE: how many."
+  replicas: Int
+  "For SET_IMAGE: the containers that get another image."
+  images: [ContainerImageInput!]
+  "For LABEL: the labels to set."
+  labels: [LabelInput!]
+  "For LABEL: the keys of labels to remove."
+  removeLabels: [String!]
+  "Begin no more once a larger share of all, in percent, has failed: 0 ends it at the first failure. Changes under way are finished."
+  maxFailedPercent: Int! = 10
+  "The fingerprint that the dry run returned."
+  expect: String
+  "List and try them, and write nothing."
+  dryRun: Boolean = false
+}
+
+"What became of many workloads."
+type ChangeWorkloadsPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/bulk.Payload") {
+  "What was done."
+  action: WorkloadAction!
+  "Stands for the action and for the workloads that it hits: bring it as ` + "`" + `expect` + "`" + `."
+  fingerprint: String!
+  "How many workloads it hits."
+  total: Int!
+  "How many of them were changed; after a dry run, how many can be."
+  changed: Int!
+  "How many of them failed."
+  failed: Int!
+  "How many of them were not tried, because too many failed."
+  skipped: Int!
+  "One for each workload, by instance, namespace, kind and name."
+  results: [ChangedWorkload!]!
+  "How current the list of workloads is."
+  freshness: Freshness!
+  "Brings all changes into later answers; null when nothing was written."
+  consistencyToken: String
+}
+
+"What became of one of many workloads."
+type ChangedWorkload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/bulk.Result") {
+  "Its instance."
+  instanceName: String!
+  "Its kind."
+  kind: WorkloadKind!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "What became of it."
+  outcome: WorkloadOutcome!
+  "The workload as the instance stored it, or would have; null where nothing was written, or where it was deleted."
+  workload: Workload
+  "Why it was not changed; null unless ` + "`" + `outcome` + "`" + ` is FAILED."
+  error: MutationProblem
 }
 `, BuiltIn: false},
 	{Name: "../schema/cluster.graphqls", Input: `extend type Query {
@@ -19046,6 +19427,11 @@ input PromoteResourceInput @goModel(model: "github.com/kairship-io/kairship/pkg/
   name: String!
   "Promote the ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims that it names, too. Secrets need the permission to read them."
   dependencies: Boolean! = true
+  """
+  For a workload: promote the Services of its namespace that select its pods and the Ingresses that lead to these, with
+  the Secrets of their TLS, too. The policy sends them as well. A dry run lists them all.
+  """
+  exposing: Boolean! = true
   "The name of the policy; made of the object's unless told."
   policyName: String
   "Leave the objects in the member cluster when their templates are deleted from the instance."
@@ -20023,6 +20409,63 @@ type DeleteResourcePayload @goModel(model: "github.com/kairship-io/kairship/pkg/
   consistencyToken: String
 }
 `, BuiltIn: false},
+	{Name: "../schema/revision.graphqls", Input: `extend interface Workload {
+  """
+  The pod templates that its member clusters keep, those of each cluster with the newest first: what
+  ` + "`" + `rollbackWorkload` + "`" + ` can go back to. Empty for kinds that have no revisions (Jobs, CronJobs and custom
+  workloads), and where it runs nowhere.
+  """
+  revisions: [WorkloadRevision!]!
+}
+
+extend type Deployment {
+  "The pod templates that its member clusters keep, those of each cluster with the newest first."
+  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
+}
+
+extend type StatefulSet {
+  "The pod templates that its member clusters keep, those of each cluster with the newest first."
+  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
+}
+
+extend type DaemonSet {
+  "The pod templates that its member clusters keep, those of each cluster with the newest first."
+  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
+}
+
+extend type Job {
+  "Empty: no revisions are kept of a Job."
+  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
+}
+
+extend type CronJob {
+  "Empty: no revisions are kept of a CronJob."
+  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
+}
+
+extend type CustomWorkload {
+  "Empty: Kairship knows no revisions of custom workloads."
+  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
+}
+
+"A pod template that a member cluster keeps of a workload. Each cluster counts its own."
+type WorkloadRevision @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/workload.Revision") {
+  "The member cluster that keeps it."
+  clusterName: String! @goField(name: "Cluster")
+  "Its number there, for ` + "`" + `toRevision` + "`" + ` of ` + "`" + `rollbackWorkload` + "`" + `."
+  number: Int!
+  "When the cluster made it."
+  createdAt: Time!
+  "The annotation ` + "`" + `kubernetes.io/change-cause` + "`" + ` of the time when it was made."
+  changeCause: String
+  "The images of its containers, init containers last, as they are in the cluster."
+  images: [String!]!
+  "Whether the cluster runs it now, or rolls it out."
+  current: Boolean!
+  "Whether override policies change what is sent to the cluster, so that the template is not the instance's own."
+  overridden: Boolean!
+}
+`, BuiltIn: false},
 	{Name: "../schema/schema.graphqls", Input: `"""
 Everything that can be read. Reads come from the index (Clusterpedia), except
 where a field says otherwise; ` + "`" + `freshness` + "`" + ` shows how old an answer is.
@@ -20234,6 +20677,84 @@ type SearchHit {
   matchedBy: SearchMatch!
   "What the text was found in, for example ` + "`" + `app=frontend` + "`" + `; the words themselves for ` + "`" + `TEXT` + "`" + `."
   matchedText: String!
+}
+`, BuiltIn: false},
+	{Name: "../schema/servicemutation.graphqls", Input: `extend type Mutation {
+  """
+  Create a Service for the pods of a workload, and send it to the clusters that the workload is sent to: the
+  selector is the workload's, and the Service gets a PropagationPolicy of its own name with the placement of the
+  workload's policy. The policy goes when the Service goes.
+  """
+  createService(
+    "The workload and its ports."
+    input: CreateServiceInput!
+  ): CreateServicePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+}
+
+"A Service for the pods of a workload."
+input CreateServiceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.ServiceInput") {
+  "The instance's name."
+  instance: String!
+  "The kind of the workload: a Deployment, StatefulSet or DaemonSet."
+  kind: WorkloadKind!
+  "Its namespace, which is that of the Service too."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The name of the Service; that of the workload unless told."
+  serviceName: String
+  "How the Service can be reached from outside of a cluster."
+  type: WorkloadServiceType! = CLUSTER_IP
+  "Resolve its name to the addresses of the pods, as a StatefulSet needs it. Only with CLUSTER_IP."
+  headless: Boolean! = false
+  "Its ports, one at least."
+  ports: [ServicePortInput!]!
+  "Its labels."
+  labels: [LabelInput!]
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"How a Service can be reached from outside of a cluster."
+enum WorkloadServiceType @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.ServiceType") {
+  "Not at all."
+  CLUSTER_IP
+  "By a port on each node. Each cluster uses the same one."
+  NODE_PORT
+  "By a load balancer of each cluster."
+  LOAD_BALANCER
+}
+
+"A port of a Service."
+input ServicePortInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.ServicePort") {
+  "The port of the Service."
+  port: Int!
+  "The number or the name of the port of the pods; the same number unless told."
+  targetPort: String
+  "Its name; needed where there are several."
+  name: String
+  "The protocol."
+  protocol: ServiceProtocol! = TCP
+}
+
+"The protocol of a port."
+enum ServiceProtocol @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.Protocol") {
+  "TCP."
+  TCP
+  "UDP."
+  UDP
+  "SCTP."
+  SCTP
+}
+
+"The Service that was created."
+type CreateServicePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.ServicePayload") {
+  "The Service as the instance stored it."
+  service: Resource
+  "The PropagationPolicy that sends it."
+  policyName: String!
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/subscription.graphqls", Input: `"""
@@ -21982,7 +22503,10 @@ type CustomWorkload implements Node & Workload {
     input: ScaleWorkloadInput!
   ): ScaleWorkloadPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
-  "Replace all pods of a Deployment, StatefulSet or DaemonSet, in every cluster, at the pace of its roll-out."
+  """
+  Replace all pods of a Deployment, StatefulSet or DaemonSet, in every cluster, at the pace of its roll-out; or run
+  a Job again, as another Job of the same spec that is sent to the same clusters. The payload has that Job.
+  """
   restartWorkload(
     "What to restart."
     input: RestartWorkloadInput!
@@ -22009,8 +22533,10 @@ type CustomWorkload implements Node & Workload {
   """
   Give a Deployment, StatefulSet or DaemonSet an earlier pod template. An instance
   keeps no revisions; its members do, of what was sent to them. So the revision is
-  taken from a member, and only from one to which the workload is sent without
-  overrides: other templates were never the instance's. Other kinds have no revisions.
+  taken from a member: one to which the workload is sent without overrides where there is
+  one. Elsewhere the template gets what changed between the member's current revision and the
+  earlier one, and images so that the overrides make the earlier ones of them. ` + "`" + `revisions` + "`" + ` of
+  the workload lists them. Other kinds have no revisions.
   """
   rollbackWorkload(
     "What to roll back."
@@ -22191,7 +22717,7 @@ input RollbackWorkloadInput @goModel(model: "github.com/kairship-io/kairship/pkg
   name: String!
   "The number of the revision in the member; the newest that differs from what is there unless told."
   toRevision: Int
-  "The member whose revisions are meant; the first by name that has true ones unless told."
+  "The member whose revisions are meant; the first by name unless told, before others one without overrides."
   cluster: String
   "The version that the change is based on: fail with CONFLICT when it is another one. Leave it out when that does not matter."
   resourceVersion: String
@@ -22207,6 +22733,8 @@ type RollbackWorkloadPayload @goModel(model: "github.com/kairship-io/kairship/pk
   cluster: String!
   "Its number there."
   revision: Int!
+  "Whether overrides apply in the member, so that the template was derived from the revision."
+  derived: Boolean!
   "Brings the change into later answers; null for a dry run."
   consistencyToken: String
 }
@@ -22316,6 +22844,50 @@ func (ec *executionContext) childFields_Capacity(ctx context.Context, field grap
 		return ec.fieldContext_Capacity_allocated(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Capacity", field.Name)
+}
+
+func (ec *executionContext) childFields_ChangeWorkloadsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "action":
+		return ec.fieldContext_ChangeWorkloadsPayload_action(ctx, field)
+	case "fingerprint":
+		return ec.fieldContext_ChangeWorkloadsPayload_fingerprint(ctx, field)
+	case "total":
+		return ec.fieldContext_ChangeWorkloadsPayload_total(ctx, field)
+	case "changed":
+		return ec.fieldContext_ChangeWorkloadsPayload_changed(ctx, field)
+	case "failed":
+		return ec.fieldContext_ChangeWorkloadsPayload_failed(ctx, field)
+	case "skipped":
+		return ec.fieldContext_ChangeWorkloadsPayload_skipped(ctx, field)
+	case "results":
+		return ec.fieldContext_ChangeWorkloadsPayload_results(ctx, field)
+	case "freshness":
+		return ec.fieldContext_ChangeWorkloadsPayload_freshness(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_ChangeWorkloadsPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChangeWorkloadsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ChangedWorkload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "instanceName":
+		return ec.fieldContext_ChangedWorkload_instanceName(ctx, field)
+	case "kind":
+		return ec.fieldContext_ChangedWorkload_kind(ctx, field)
+	case "namespace":
+		return ec.fieldContext_ChangedWorkload_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_ChangedWorkload_name(ctx, field)
+	case "outcome":
+		return ec.fieldContext_ChangedWorkload_outcome(ctx, field)
+	case "workload":
+		return ec.fieldContext_ChangedWorkload_workload(ctx, field)
+	case "error":
+		return ec.fieldContext_ChangedWorkload_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChangedWorkload", field.Name)
 }
 
 func (ec *executionContext) childFields_Cluster(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -22952,6 +23524,18 @@ func (ec *executionContext) childFields_CreatePropagationPolicyPayload(ctx conte
 		return ec.fieldContext_CreatePropagationPolicyPayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreatePropagationPolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateServicePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "service":
+		return ec.fieldContext_CreateServicePayload_service(ctx, field)
+	case "policyName":
+		return ec.fieldContext_CreateServicePayload_policyName(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_CreateServicePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateServicePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CronFederatedHPA(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -24072,6 +24656,8 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_completions(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_Job_viewerCan(ctx, field)
+	case "revisions":
+		return ec.fieldContext_Job_revisions(ctx, field)
 	case "timeline":
 		return ec.fieldContext_Job_timeline(ctx, field)
 	case "availability":
@@ -25806,6 +26392,8 @@ func (ec *executionContext) childFields_RollbackWorkloadPayload(ctx context.Cont
 		return ec.fieldContext_RollbackWorkloadPayload_cluster(ctx, field)
 	case "revision":
 		return ec.fieldContext_RollbackWorkloadPayload_revision(ctx, field)
+	case "derived":
+		return ec.fieldContext_RollbackWorkloadPayload_derived(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_RollbackWorkloadPayload_consistencyToken(ctx, field)
 	}
@@ -26468,6 +27056,26 @@ func (ec *executionContext) childFields_WorkloadRebalancerSpec(ctx context.Conte
 		return ec.fieldContext_WorkloadRebalancerSpec_ttlSecondsAfterFinished(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadRebalancerSpec", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadRevision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterName":
+		return ec.fieldContext_WorkloadRevision_clusterName(ctx, field)
+	case "number":
+		return ec.fieldContext_WorkloadRevision_number(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_WorkloadRevision_createdAt(ctx, field)
+	case "changeCause":
+		return ec.fieldContext_WorkloadRevision_changeCause(ctx, field)
+	case "images":
+		return ec.fieldContext_WorkloadRevision_images(ctx, field)
+	case "current":
+		return ec.fieldContext_WorkloadRevision_current(ctx, field)
+	case "overridden":
+		return ec.fieldContext_WorkloadRevision_overridden(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadRevision", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadTemplate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

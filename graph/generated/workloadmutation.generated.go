@@ -373,6 +373,29 @@ func (ec *executionContext) fieldContext_RollbackWorkloadPayload_revision(_ cont
 	return graphql.NewScalarFieldContext("RollbackWorkloadPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _RollbackWorkloadPayload_derived(ctx context.Context, field graphql.CollectedField, obj *workloads.RollbackPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RollbackWorkloadPayload_derived(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Derived, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RollbackWorkloadPayload_derived(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RollbackWorkloadPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _RollbackWorkloadPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *workloads.RollbackPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1355,6 +1378,11 @@ func (ec *executionContext) _RollbackWorkloadPayload(ctx context.Context, sel as
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "derived":
+			out.Values[i] = ec._RollbackWorkloadPayload_derived(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "consistencyToken":
 			out.Values[i] = ec._RollbackWorkloadPayload_consistencyToken(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -1608,6 +1636,23 @@ func (ec *executionContext) unmarshalNSetImageInput2githubᚗcomᚋkairshipᚑio
 func (ec *executionContext) unmarshalNTriggerCronJobInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐTriggerInput(ctx context.Context, v any) (workloads.TriggerInput, error) {
 	res, err := ec.unmarshalInputTriggerCronJobInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOContainerImageInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐImageᚄ(ctx context.Context, v any) ([]workloads.Image, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]workloads.Image, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNContainerImageInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐImage(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) marshalOOverriddenImage2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOverriddenImageᚄ(ctx context.Context, sel ast.SelectionSet, v []workload.OverriddenImage) graphql.Marshaler {

@@ -103,7 +103,10 @@ var Fields = map[string]Field{
 	"Mutation.resumeWorkload":   workload(),
 	"Mutation.setImage":         workload(),
 	"Mutation.rollbackWorkload": workload(),
+	"Mutation.changeWorkloads":  {In: Object, Verbs: verbs(authz.VerbView), Depends: "`update` of each workload, `delete` for DELETE: each is decided separately, and reported in its result"},
 	"Mutation.triggerCronJob":   {In: Namespaced, Verbs: verbs(authz.VerbCreate), Inside: []Right{{"create", "batch", "jobs"}}},
+
+	"Mutation.createService":    {In: Namespaced, Verbs: verbs(authz.VerbCreate), Inside: []Right{{"create", "", "services"}}},
 
 	"Mutation.createPropagationPolicy":        policy(Namespaced, authz.VerbCreate, "create", "propagationpolicies"),
 	"Mutation.updatePropagationPolicy":        policy(Namespaced, authz.VerbUpdate, "update", "propagationpolicies"),

@@ -44,8 +44,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
+	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
 	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 	"github.com/kairship-io/kairship/pkg/projection"
 )
 
@@ -150,6 +152,22 @@ var enums = map[string]enumRoute{
 	"WarningCode": {
 		value: typed[write.WarningCode],
 		out:   `mutation { createOverridePolicy(input: {instance: "alpha", namespace: "shop", name: "a", spec: {overrideRules: []}}) { warnings { code } } }`, field: "Warning.code",
+	},
+	"WorkloadAction": {
+		typed[bulk.Action], `mutation { changeWorkloads(input: {filter: {}, action: PAUSE}) { action } }`, "ChangeWorkloadsPayload.action",
+		`{ changeWorkloads(input: {filter: {}, action: $v}) { __typename } }`, "Mutation.changeWorkloads", "input.Action",
+	},
+	"WorkloadOutcome": {
+		value: typed[bulk.Outcome],
+		out:   `mutation { changeWorkloads(input: {filter: {}, action: PAUSE}) { results { outcome } } }`, field: "ChangedWorkload.outcome",
+	},
+	"WorkloadServiceType": {
+		value: typed[workloads.ServiceType], in: `{ createService(input: {instance: "alpha", kind: DEPLOYMENT, namespace: "shop", name: "a", ports: [], type: $v}) { __typename } }`,
+		by: "Mutation.createService", path: "input.Type",
+	},
+	"ServiceProtocol": {
+		value: typed[workloads.Protocol], in: `{ createService(input: {instance: "alpha", kind: DEPLOYMENT, namespace: "shop", name: "a", ports: [{port: 1, protocol: $v}]}) { __typename } }`,
+		by: "Mutation.createService", path: "input.Ports.Protocol",
 	},
 	"UndoOutcome": {
 		value: typed[resources.UndoOutcome],
@@ -257,7 +275,7 @@ func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
 	undone := []resources.Result{{Rollback: &resources.Undone{}}}
 	warned := &policies.CreatedOverridePolicy{Warnings: []write.Warning{{}}}
-	answers := world().with(intercept{"Instance.policyPreview": value(&preview.Preview{}), "PolicyPreview.items": value([]*preview.Item{{}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Instance.timeline": value(&timeline.Connection{Nodes: []*timeline.Entry{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
+	answers := world().with(intercept{"Instance.policyPreview": value(&preview.Preview{}), "PolicyPreview.items": value([]*preview.Item{{}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Instance.timeline": value(&timeline.Connection{Nodes: []*timeline.Entry{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.changeWorkloads": value(&bulk.Payload{Results: []bulk.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}
@@ -298,6 +316,9 @@ func read(t *testing.T, e enumRoute, enum, text string) any {
 		for field := range strings.SplitSeq(fields, ".") {
 			if field == "" {
 				break // The argument itself.
+			}
+			if v.Kind() == reflect.Slice {
+				v = v.Index(0)
 			}
 			v = reflect.Indirect(v.FieldByName(field))
 		}

@@ -29,6 +29,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/usage"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
+	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
@@ -89,4 +90,5 @@ type Write struct {
 	Instances    *instances.Service
 	Policies     *policies.Writes
 	Workloads    *workloads.Service
+	Bulk         *bulk.Service
 }

@@ -62,7 +62,10 @@ func refusal(t *testing.T, p *person, mutation, namespace string) string {
 		selection = "results { error { code } }" // Each object is refused for itself.
 	}
 	given := schema.Least(s, input, namespace)
-	given["instance"], given["dryRun"] = "alpha", true
+	given["dryRun"] = true
+	if input.Fields.ForName("instance") != nil {
+		given["instance"] = "alpha"
+	}
 	if mutation == "joinCluster" || mutation == "unjoinCluster" {
 		given["cluster"] = "m1" // One that the role does not let see is missing, whatever the permission.
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -198,7 +199,9 @@ func TestEveryKindOfWorkload(t *testing.T) {
 		{"setImage", []any{"images", images("registry.example.com/own:2")}, map[string]func(*unstructured.Unstructured) bool{
 			"STATEFUL_SET": ownImage, "DAEMON_SET": ownImage, "CRON_JOB": ownImage,
 		}},
-		{"restartWorkload", nil, map[string]func(*unstructured.Unstructured) bool{"STATEFUL_SET": restarted, "DAEMON_SET": restarted}},
+		{"restartWorkload", nil, map[string]func(*unstructured.Unstructured) bool{
+			"STATEFUL_SET": restarted, "DAEMON_SET": restarted, "JOB": func(*unstructured.Unstructured) bool { return true }, // See below.
+		}},
 	}
 	for _, kind := range []string{"STATEFUL_SET", "DAEMON_SET", "JOB", "CRON_JOB"} {
 		for _, step := range steps {
@@ -216,6 +219,19 @@ func TestEveryKindOfWorkload(t *testing.T) {
 			refused(t, alice, "rollbackWorkload", s.input(kind), "INVALID", "input.kind")
 		}
 	}
+	poll.Until(t, within, "the Job runs again in both members", func(ctx context.Context) error {
+		f := fleet.Open(t)
+		for _, member := range f.Members("alpha") {
+			var jobs batchv1.JobList
+			if err := f.Client(t, member).List(ctx, &jobs, client.InNamespace(s.namespace)); err != nil {
+				return err
+			}
+			if again := slices.ContainsFunc(jobs.Items, func(j batchv1.Job) bool { return strings.HasPrefix(j.Name, "once-") && j.Status.StartTime != nil }); !again || len(jobs.Items) != 2 {
+				return fmt.Errorf("%s has %d Jobs", member, len(jobs.Items))
+			}
+		}
+		return nil
+	})
 }
 
 // StatefulSets and DaemonSets go back to what their members had, from the

@@ -184,7 +184,7 @@ spec:
 		{"", "services", "PropagationPolicy CREATED, Service CREATED"},
 		{"networking.k8s.io", "ingresses", "PropagationPolicy CREATED, Secret CREATED, Ingress CREATED"},
 	} {
-		input := s.input(tt.group, tt.resource, "db")
+		input := but(s.input(tt.group, tt.resource, "db"), "exposing", false) // Each is promoted on its own.
 		for _, dryRun := range []bool{true, false} {
 			p := must[written](t, s.alice, "promoteResource", but(input, "dryRun", dryRun), "promoted policyName "+writtenFields)
 			if !p.Promoted || p.String() != tt.want {
@@ -297,7 +297,7 @@ stringData: {password: hunter2}`)
 		t.Error("something was written")
 	}
 	// Without dependencies theirs is left alone; what says the same is left alone as well.
-	p := must[written](t, s.alice, "promoteResource", but(web, "dependencies", false, "dryRun", true), "promoted "+writtenFields)
+	p := must[written](t, s.alice, "promoteResource", but(web, "dependencies", false, "exposing", false, "dryRun", true), "promoted "+writtenFields)
 	if p.String() != "PropagationPolicy CREATED, Deployment CREATED" {
 		t.Errorf("got %s", p)
 	}

@@ -3,7 +3,6 @@ package writes
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -212,7 +211,7 @@ func TestWorkloads(t *testing.T) {
 			{"scaleWorkload", "NOT_FOUND", "input.name", but(web, "replicas", 1, "name", "none")},
 			{"scaleWorkload", "INVALID", "input.name", but(web, "replicas", 1, "name", "../web")},
 			{"scaleWorkload", "NOT_FOUND", "input.instance", but(web, "replicas", 1, "instance", "none")},
-			{"restartWorkload", "INVALID", "input.kind", but(web, "kind", "JOB")},
+			{"restartWorkload", "INVALID", "input.kind", but(web, "kind", "CRON_JOB")},
 			{"pauseWorkload", "INVALID", "input.kind", but(web, "kind", "STATEFUL_SET")},
 			{"resumeWorkload", "INVALID", "input.namespace", but(web, "namespace", "No")},
 			{"setImage", "INVALID", "input.images", but(web, "images", []any{})},
@@ -310,32 +309,123 @@ func TestWorkloads(t *testing.T) {
 		allPods(t, namespace, "registry.example.com/web:1")
 		tried("rollbackWorkload", tookEffect)
 	})
-	t.Run("a Deployment that is overridden everywhere has no true revisions", func(t *testing.T) {
-		f := fleet.Open(t)
-		if err := f.Client(t, "alpha").Create(t.Context(), &policyv1alpha1.OverridePolicy{
-			ObjectMeta: meta(namespace, "tag"),
-			Spec: policyv1alpha1.OverrideSpec{
-				ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}},
-				OverrideRules: []policyv1alpha1.RuleWithCluster{{Overriders: policyv1alpha1.Overriders{
-					ImageOverrider: []policyv1alpha1.ImageOverrider{{Component: "Tag", Operator: "replace", Value: "9"}},
-				}}},
-			},
-		}); err != nil {
-			t.Fatal(err)
-		}
-		inMembers(t, namespace, "overridden", func(d *appsv1.Deployment) bool {
-			return strings.HasSuffix(d.Spec.Template.Spec.Containers[0].Image, ":9")
-		})
-		poll.Until(t, within, "the index knows it", func(context.Context) error {
-			_, errs := mutate[map[string]any](t, alice, "rollbackWorkload", but(web, "dryRun", true), "consistencyToken")
-			if len(errs) != 1 || errs[0].Extensions.Argument != "input.name" || !strings.Contains(errs[0].Message, "override") {
-				return fmt.Errorf("%v", errs)
-			}
-			return nil
-		})
-		refused(t, alice, "rollbackWorkload", but(web, "cluster", "m1"), "INVALID", "input.cluster")
-	})
+	t.Run("a Deployment that is overridden everywhere", func(t *testing.T) { rollbackOverridden(t, alice, namespace, web) })
+	t.Run("a Service", func(t *testing.T) { exposed(t, alice, namespace, web) })
 	t.Run("trigger", func(t *testing.T) { trigger(t, alice, namespace) })
+}
+
+// rollbackOverridden goes back where every member has another image than the template: the template gets its own
+// earlier one.
+func rollbackOverridden(t *testing.T, alice *gql.Client, namespace string, web map[string]any) {
+	t.Helper()
+	if err := fleet.Open(t).Client(t, "alpha").Create(t.Context(), &policyv1alpha1.OverridePolicy{
+		ObjectMeta: meta(namespace, "registry"),
+		Spec: policyv1alpha1.OverrideSpec{
+			ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}},
+			OverrideRules: []policyv1alpha1.RuleWithCluster{{Overriders: policyv1alpha1.Overriders{
+				ImageOverrider: []policyv1alpha1.ImageOverrider{{Component: "Registry", Operator: "replace", Value: "eu.example.com"}},
+			}}},
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	has := func(image string) func(*appsv1.Deployment) bool {
+		return func(d *appsv1.Deployment) bool {
+			return d.Spec.Template.Spec.Containers[0].Image == image && d.Status.ObservedGeneration == d.Generation
+		}
+	}
+	inMembers(t, namespace, "overridden", has("eu.example.com/web:1"))
+	must[workloadPayload](t, alice, "setImage", but(web, "images", []any{map[string]any{"container": "web", "image": "registry.example.com/web:3"}}), workloadFields)
+	inMembers(t, namespace, "overridden with the next image", has("eu.example.com/web:3"))
+	type revisions struct {
+		Instance struct {
+			Workload struct {
+				Revisions []struct {
+					ClusterName         string
+					Number              int
+					Images              []string
+					Current, Overridden bool
+				}
+			}
+		}
+	}
+	poll.Until(t, within, "the index has the revisions of both members", func(ctx context.Context) error {
+		got, _, err := gql.Query[revisions](ctx, alice, `query($ns: String!) { instance(name: "alpha") { workload(kind: DEPLOYMENT, namespace: $ns, name: "web") {
+			revisions { clusterName number createdAt changeCause images current overridden } } } }`, map[string]any{"ns": namespace})
+		if err != nil {
+			return err
+		}
+		current := map[string]string{}
+		for i, r := range got.Instance.Workload.Revisions {
+			if r.Current {
+				current[r.ClusterName] = r.Images[0]
+			}
+			if before := got.Instance.Workload.Revisions[max(0, i-1)]; !r.Overridden || (before.ClusterName == r.ClusterName && before.Number < r.Number) {
+				return fmt.Errorf("%+v", r)
+			}
+		}
+		if len(current) != 2 || current["m1"] != "eu.example.com/web:3" || current["m2"] != "eu.example.com/web:3" {
+			return fmt.Errorf("%+v", got)
+		}
+		return nil
+	})
+	back := must[struct {
+		Workload struct{ Images []string }
+		Derived  bool
+		Cluster  string
+	}](t, alice, "rollbackWorkload", but(web, "cluster", "m2"), "workload { images } cluster derived")
+	if !back.Derived || back.Cluster != "m2" || len(back.Workload.Images) != 1 || back.Workload.Images[0] != "registry.example.com/web:1" {
+		t.Errorf("%+v", back)
+	}
+	inMembers(t, namespace, "the earlier image", has("eu.example.com/web:1"))
+}
+
+// exposed gives the Deployment web a Service in both members.
+func exposed(t *testing.T, alice *gql.Client, namespace string, web map[string]any) {
+	t.Helper()
+	const fields = "service { name } policyName consistencyToken"
+	type payload struct {
+		Service          *struct{ Name string }
+		PolicyName       string
+		ConsistencyToken *string
+	}
+	input := but(web, "ports", []any{map[string]any{"port": 80, "targetPort": "8080", "name": "main", "protocol": "TCP"}}, "labels", []any{map[string]any{"key": "a", "value": "b"}})
+	for _, with := range []map[string]any{
+		{"type": "NODE_PORT", "serviceName": "nodes", "ports": []any{map[string]any{"port": 53, "protocol": "UDP"}}},
+		{"type": "LOAD_BALANCER", "serviceName": "outside", "ports": []any{map[string]any{"port": 99, "protocol": "SCTP"}}},
+		{"type": "CLUSTER_IP", "headless": true},
+	} {
+		tried := but(input, "dryRun", true)
+		for key, value := range with {
+			tried[key] = value
+		}
+		if p := must[payload](t, alice, "createService", tried, fields); p.ConsistencyToken != nil || p.Service == nil {
+			t.Errorf("%v: %+v", with, p)
+		}
+	}
+	unrelated(t, "createService", input)
+	refused(t, alice, "createService", but(input, "ports", []any{}), "INVALID", "input.ports")
+	refused(t, alice, "createService", but(input, "kind", "JOB"), "INVALID", "input.kind")
+	refused(t, alice, "createService", but(input, "name", "none"), "NOT_FOUND", "input.name")
+	p := must[payload](t, alice, "createService", input, fields)
+	if p.Service == nil || p.Service.Name != "web" || p.ConsistencyToken == nil {
+		t.Fatalf("%+v", p)
+	}
+	follows(t, "createService", "the Service is in both members", func(ctx context.Context) error {
+		f := fleet.Open(t)
+		for _, member := range f.Members("alpha") {
+			var service corev1.Service
+			if err := f.Client(t, member).Get(ctx, client.ObjectKey{Namespace: namespace, Name: "web"}, &service); err != nil {
+				return err
+			}
+			if service.Spec.Selector["app"] != "web" || service.Spec.Ports[0].TargetPort.IntValue() != 8080 {
+				return fmt.Errorf("%s has %+v", member, service.Spec)
+			}
+		}
+		return nil
+	})
+	refused(t, alice, "createService", input, "ALREADY_EXISTS", "input.name")
+	refused(t, alice, "createService", but(input, "serviceName", "web"), "ALREADY_EXISTS", "input.serviceName")
 }
 
 func allPods(t *testing.T, namespace, image string) {

@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"time"
 
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -24,16 +26,25 @@ type Revision struct {
 	// Cluster is the member.
 	Cluster string
 	// Number is the member's own number for it. Members count for themselves.
-	Number int64
+	Number int
 	// Template is the pod template, as the workload itself would have it.
-	Template map[string]any
+	Template  map[string]any
+	CreatedAt time.Time
+	// ChangeCause is the annotation of that name when it was made; nil for none.
+	ChangeCause *string
+	// Images are those of its containers, those of init containers last.
+	Images []string
+	// Current reports whether it is the newest of its member, which is what the member runs.
+	Current bool
+	// Overridden reports whether override policies change what is sent there now.
+	Overridden bool
 }
 
 // MemberRevisions are the revisions that one member keeps.
 type MemberRevisions struct {
 	Cluster string
-	// Overridden reports whether override policies change what is sent there now.
-	Overridden bool
+	// Overrides are those that were applied last to what is sent there.
+	Overrides []policyv1alpha1.Overriders
 	// Revisions are in order, the current one last.
 	Revisions []Revision
 }
@@ -41,7 +52,10 @@ type MemberRevisions struct {
 // revisionAnnotation is the number that the deployment controller gives.
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// maxRevisions is how many objects with revisions are looked through in a namespace.
+// changeCause is the annotation that the controllers copy from a workload.
+const changeCause = "kubernetes.io/change-cause"
+
+// maxRevisions is how many revisions of one workload are read.
 const maxRevisions = 500
 
 // record is how the controllers of a kind of workload keep its revisions: in
@@ -62,22 +76,53 @@ var (
 // KindsWithRevisions are the kinds that members keep revisions of.
 func KindsWithRevisions() []Kind { return []Kind{KindDeployment, KindStatefulSet, KindDaemonSet} }
 
+// RevisionNeeds are the needs of the revisions of workloads.
+func RevisionNeeds() Needs {
+	return Needs{Template: index.Metadata, Status: true, Overrides: true, Objects: true, ObjectDetail: index.Known}
+}
+
 // Revisions returns which revisions the members keep of a workload, by cluster;
 // nothing where it runs nowhere.
 func (s *Service) Revisions(ctx context.Context, instanceName string, kind Kind, namespace, name string) ([]MemberRevisions, error) {
-	kept, ok := records[kind]
-	if !ok {
+	if _, ok := records[kind]; !ok {
 		return nil, nil
 	}
-	found, err := s.Get(ctx, instanceName, kind, namespace, name, Needs{Template: index.Whole, Status: true, Overrides: true})
+	found, err := s.Get(ctx, instanceName, kind, namespace, name, RevisionNeeds())
 	if err != nil || found == nil {
 		return nil, err
 	}
-	placements, err := s.Placements(ctx, found.Base())
+	return s.RevisionsOf(ctx, found.Base())
+}
+
+// RevisionList returns the revisions of a workload, those of each member with the newest first.
+func (s *Service) RevisionList(ctx context.Context, w *Workload) ([]Revision, error) {
+	members, err := s.RevisionsOf(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	var all []MemberRevisions
+	all := []Revision{}
+	for i := range members {
+		for _, r := range slices.Backward(members[i].Revisions) {
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
+// RevisionsOf is Revisions of a workload that was read.
+func (s *Service) RevisionsOf(ctx context.Context, w *Workload) ([]MemberRevisions, error) {
+	kept, ok := records[w.kind]
+	if !ok {
+		return nil, nil
+	}
+	placements, err := s.Placements(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		all     []MemberRevisions
+		objects []*index.Object
+	)
 	for i := range placements {
 		p := &placements[i]
 		o, err := s.Object(ctx, p, index.Known)
@@ -91,25 +136,45 @@ func (s *Service) Revisions(ctx context.Context, instanceName string, kind Kind,
 		if err != nil {
 			return nil, err
 		}
-		revisions, err := s.revisionsIn(ctx, kept, p.Cluster, o.Indexed)
-		if err != nil {
-			return nil, apierror.In(err, instanceName)
+		m := MemberRevisions{Cluster: p.Cluster}
+		for j := range overrides {
+			m.Overrides = append(m.Overrides, overrides[j].Overriders)
 		}
-		all = append(all, MemberRevisions{Cluster: p.Cluster, Overridden: len(overrides) > 0, Revisions: revisions})
+		all, objects = append(all, m), append(objects, o.Indexed)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	kepts, err := s.keptOf(ctx, kept, objects)
+	if err != nil {
+		return nil, apierror.In(err, w.Instance)
+	}
+	for i := range all {
+		if all[i].Revisions, err = revisionsOf(kept, all[i].Cluster, objects[i], kepts); err != nil {
+			return nil, apierror.In(err, w.Instance)
+		}
+		for j := range all[i].Revisions {
+			all[i].Revisions[j].Overridden = len(all[i].Overrides) > 0
+		}
 	}
 	slices.SortFunc(all, func(a, b MemberRevisions) int { return cmp.Compare(a.Cluster, b.Cluster) })
 	return all, nil
 }
 
-func (s *Service) revisionsIn(ctx context.Context, kept record, cluster string, workload *index.Object) ([]Revision, error) {
-	page, err := s.lister.Reader.List(ctx, index.ListQuery{
-		Types: []index.Type{kept.of}, Clusters: []string{cluster}, Namespaces: []string{workload.Meta.Namespace},
+// keptOf reads what the controllers of the members keep of some objects, in one request.
+func (s *Service) keptOf(ctx context.Context, kept record, of []*index.Object) ([]*index.Object, error) {
+	q := index.ListQuery{
+		Types: []index.Type{kept.of}, Namespaces: []string{of[0].Meta.Namespace},
 		Order: index.Order{Field: index.OrderByCreation, Desc: true}, Limit: maxRevisions, Detail: index.Whole,
-	})
+	}
+	for _, o := range of {
+		q.Clusters, q.Owners = append(q.Clusters, o.Cluster), append(q.Owners, string(o.Meta.UID))
+	}
+	page, err := s.lister.Reader.List(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	return revisionsOf(kept, cluster, workload, page.Items)
+	return page.Items, nil
 }
 
 // revisionsOf are the revisions among some objects that belong to a workload.
@@ -117,19 +182,42 @@ func revisionsOf(kept record, cluster string, workload *index.Object, objects []
 	var revisions []Revision
 	for _, o := range objects {
 		owner := metav1.GetControllerOfNoCopy(&o.Meta)
-		if owner == nil || owner.UID != workload.Meta.UID {
+		if owner == nil || owner.UID != workload.Meta.UID || o.Cluster != workload.Cluster {
 			continue
 		}
 		number, template, err := kept.read(o)
 		if err != nil {
 			return nil, err
 		}
-		if template != nil {
-			revisions = append(revisions, Revision{Cluster: cluster, Number: number, Template: template})
+		if template == nil {
+			continue
 		}
+		r := Revision{Cluster: cluster, Number: int(number), Template: template, CreatedAt: o.Meta.CreationTimestamp.Time, Images: imagesOfTemplate(template)}
+		if cause, ok := o.Meta.Annotations[changeCause]; ok {
+			r.ChangeCause = &cause
+		}
+		revisions = append(revisions, r)
 	}
 	slices.SortFunc(revisions, func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) })
+	if n := len(revisions); n > 0 {
+		revisions[n-1].Current = true
+	}
 	return revisions, nil
+}
+
+// imagesOfTemplate are the images of the containers of a pod template, those of init containers last.
+func imagesOfTemplate(template map[string]any) []string {
+	images := []string{}
+	for _, list := range []string{"containers", "initContainers"} {
+		containers, _, _ := unstructured.NestedSlice(template, "spec", list)
+		for _, c := range containers {
+			fields, _ := c.(map[string]any)
+			if image, ok := fields["image"].(string); ok {
+				images = append(images, image)
+			}
+		}
+	}
+	return images
 }
 
 // replicaSet reads the revision in a ReplicaSet; nil when it is none.

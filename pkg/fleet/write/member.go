@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,13 +52,44 @@ func (s *Site) FromMember(ctx context.Context, member, argument string, k Kind, 
 		}
 		return u, nil
 	}
+	return nil, s.memberError(ctx, member, argument, k, namespace, name, paths, err)
+}
+
+// memberError words an error of a request through Karmada's proxy.
+func (s *Site) memberError(ctx context.Context, member, argument string, k Kind, namespace, name string, paths Paths, err error) error {
 	var status apierrors.APIStatus
 	if _, ours := errors.AsType[*apierror.Error](err); ours || !errors.As(err, &status) {
-		return nil, s.translate(ctx, call{verb: http.MethodGet, kind: k, namespace: namespace, name: name, options: Options{Paths: paths}}, err)
+		return s.translate(ctx, call{verb: http.MethodGet, kind: k, namespace: namespace, name: name, options: Options{Paths: paths}}, err)
 	}
 	e := fromMember(s.Instance, member, argument, k, namespace, name, paths, status.Status())
 	e.Cause = err
-	return nil, apierror.In(e, s.Instance)
+	return apierror.In(e, s.Instance)
+}
+
+// ListFromMember reads the objects of a kind in a namespace of a member cluster, as FromMember does. More than
+// one page of them is an error.
+func (s *Site) ListFromMember(ctx context.Context, member, argument string, k Kind, namespace string, paths Paths) ([]unstructured.Unstructured, error) {
+	at := append([]string{"apis", "cluster.karmada.io", "v1alpha1", "clusters", member, "proxy"}, path(k, namespace, "")...)
+	raw, err := answer(s.client.REST().Get().AbsPath(at...).Param("limit", strconv.Itoa(PageSize)).Do(ctx))
+	if err != nil {
+		return nil, s.memberError(ctx, member, argument, k, namespace, "", paths, err)
+	}
+	var list unstructured.UnstructuredList
+	if err := list.UnmarshalJSON(raw); err != nil {
+		return nil, apierror.In(apierror.Wrap(err, apierror.CodeInstanceUnavailable, "member cluster %q did not answer as expected", member), s.Instance)
+	}
+	if list.GetContinue() != "" {
+		return nil, apierror.In(apierror.Invalid(argument, "namespace %q of member cluster %q has more than %d %s", namespace, member, PageSize, k.Resource), s.Instance)
+	}
+	found := list.Items[:0]
+	for i := range list.Items {
+		// A member may be run by others, and what it says is written here as the caller.
+		if u := &list.Items[i]; u.GetNamespace() == namespace && u.GetName() != "" {
+			u.SetGroupVersionKind(k.GVK())
+			found = append(found, *u)
+		}
+	}
+	return found, nil
 }
 
 // fromMember reports whether the member refused, and not Karmada's proxy.

@@ -33,6 +33,8 @@ type Input struct {
 	Name                     string
 	// Dependencies promotes what the object names, too.
 	Dependencies bool
+	// Exposing promotes the Services that select the pods of a workload and the Ingresses that lead to these, too.
+	Exposing bool
 	// PolicyName is derived from the object's name if it is nil.
 	PolicyName *string
 	// PreserveOnDeletion keeps the objects in the member when their templates are deleted.
@@ -102,8 +104,13 @@ func (s *Service) Promote(ctx context.Context, in Input) (*Payload, error) {
 			return nil, err
 		}
 	}
+	if in.Exposing && namespace != "" {
+		if err := s.exposing(ctx, site, &in, live, &found); err != nil {
+			return nil, err
+		}
+	}
 	template := clean(live)
-	claim, err := s.policy(in, template)
+	claim, err := s.policy(in, template, found.sent)
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +143,8 @@ func promotable(live *unstructured.Unstructured, cluster string) error {
 	return nil
 }
 
-// policy keeps the object running where it is.
-func (s *Service) policy(in Input, template *unstructured.Unstructured) (resources.Given, error) {
+// policy keeps the object running where it is, with others that are promoted with it.
+func (s *Service) policy(in Input, template *unstructured.Unstructured, others []*unstructured.Unstructured) (resources.Given, error) {
 	name := karmadanames.GeneratePolicyName(template.GetNamespace(), template.GetName(), template.GroupVersionKind().String())
 	if in.PolicyName != nil {
 		name = *in.PolicyName
@@ -153,6 +160,9 @@ func (s *Service) policy(in Input, template *unstructured.Unstructured) (resourc
 			ConflictResolution:          policyv1alpha1.ConflictOverwrite,
 			PreserveResourcesOnDeletion: &in.PreserveOnDeletion,
 		},
+	}
+	for _, o := range others {
+		create.Spec.ResourceSelectors = append(create.Spec.ResourceSelectors, policyv1alpha1.ResourceSelector{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName()})
 	}
 	var (
 		u   *unstructured.Unstructured

@@ -32,12 +32,17 @@ type Target struct {
 	Namespace, Name string
 	ResourceVersion *string
 	DryRun          bool
+	// UID has only the object that has it changed; empty for any. No input has it.
+	UID string
 }
 
 // Payload is a workload that was changed.
 type Payload struct {
+	// Workload is what the instance stored; nil for one that was deleted.
 	Workload         workload.Any
 	ConsistencyToken *string
+	// Outcome is what the write did.
+	Outcome *write.Outcome
 }
 
 // kindOf is a kind of workload for the core.
@@ -93,8 +98,18 @@ func (t Target) paths(of write.Paths) write.Paths {
 
 // merge changes fields of a workload by a merge patch.
 func (s *Service) merge(ctx context.Context, site *write.Site, t Target, change map[string]any, paths write.Paths) (*Payload, error) {
+	metadata, _ := change["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
 	if t.ResourceVersion != nil {
-		change["metadata"] = map[string]any{"resourceVersion": *t.ResourceVersion}
+		metadata["resourceVersion"] = *t.ResourceVersion
+	}
+	if t.UID != "" {
+		metadata["uid"] = t.UID
+	}
+	if len(metadata) > 0 {
+		change["metadata"] = metadata
 	}
 	return s.patch(ctx, site, t, types.MergePatchType, change, paths)
 }
@@ -112,7 +127,7 @@ func (s *Service) patch(ctx context.Context, site *write.Site, t Target, of type
 }
 
 func (s *Service) payload(ctx context.Context, instance string, out *write.Outcome) *Payload {
-	p := &Payload{ConsistencyToken: s.Writer.Token(ctx, out)}
+	p := &Payload{ConsistencyToken: s.Writer.Token(ctx, out), Outcome: out}
 	if out.Object != nil {
 		p.Workload = s.Workloads.Written(ctx, instance, out.Object)
 	}
@@ -128,7 +143,7 @@ type ScaleInput struct {
 // Scale sets the number of replicas, in all clusters in total or in each one, as the policy
 // decides.
 func (s *Service) Scale(ctx context.Context, in ScaleInput) (*Payload, error) {
-	site, err := s.at(ctx, in.Target, authz.VerbUpdate, "scaled", workload.KindDeployment, workload.KindStatefulSet)
+	site, err := s.at(ctx, in.Target, authz.VerbUpdate, "scaled", Scalable()...)
 	if err != nil {
 		return nil, err
 	}
@@ -138,11 +153,15 @@ func (s *Service) Scale(ctx context.Context, in ScaleInput) (*Payload, error) {
 // restartedAt is where kubectl notes it too.
 const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// Restart replaces all pods, in every cluster, as a new template would.
+// Restart replaces all pods, in every cluster, as a new template would. A Job runs once, so it is
+// run again under another name.
 func (s *Service) Restart(ctx context.Context, in Target) (*Payload, error) {
-	site, err := s.at(ctx, in, authz.VerbUpdate, "restarted", workload.KindDeployment, workload.KindStatefulSet, workload.KindDaemonSet)
+	site, err := s.at(ctx, in, authz.VerbUpdate, "restarted", Restartable()...)
 	if err != nil {
 		return nil, err
+	}
+	if in.Kind == workload.KindJob {
+		return s.runAgain(ctx, site, in)
 	}
 	// Two restarts within a second are two.
 	now := s.Now().UTC().Format(time.RFC3339Nano)
@@ -162,7 +181,7 @@ func (s *Service) Resume(ctx context.Context, in Target) (*Payload, error) {
 }
 
 func (s *Service) setPaused(ctx context.Context, in Target, can string, paused bool) (*Payload, error) {
-	site, err := s.at(ctx, in, authz.VerbUpdate, can, workload.KindDeployment, workload.KindJob, workload.KindCronJob)
+	site, err := s.at(ctx, in, authz.VerbUpdate, can, Pausable()...)
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +225,7 @@ func (s *Service) Overridden(ctx context.Context, p *SetImagePayload) ([]workloa
 
 // SetImage changes images of containers, those of init containers too.
 func (s *Service) SetImage(ctx context.Context, in SetImageInput) (*SetImagePayload, error) {
-	site, err := s.at(ctx, in.Target, authz.VerbUpdate, "given another image",
-		workload.KindDeployment, workload.KindStatefulSet, workload.KindDaemonSet, workload.KindCronJob)
+	site, err := s.at(ctx, in.Target, authz.VerbUpdate, "given another image", WithImages()...)
 	if err != nil {
 		return nil, err
 	}
@@ -239,6 +257,9 @@ func (s *Service) setImage(ctx context.Context, site *write.Site, in SetImageInp
 	now, err := site.Get(ctx, kindOf(in.Kind), in.Namespace, in.Name, in.paths(nil))
 	if err != nil {
 		return nil, err
+	}
+	if in.UID != "" && string(now.GetUID()) != in.UID {
+		return nil, apierror.At(apierror.New(apierror.CodeConflict, "there is another object of this name now"), "input.name")
 	}
 	at := "spec.template.spec"
 	if in.Kind == workload.KindCronJob {

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -71,55 +70,58 @@ func (s *Service) Trigger(ctx context.Context, in TriggerInput) (*TriggerPayload
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, &cronJob); err != nil {
 		return nil, err
 	}
-	spec, err := s.sentBy(ctx, site, &cronJob)
+	spec, err := s.sentBy(ctx, site, "CronJob", &cronJob)
 	if err != nil {
 		return nil, err
 	}
-	job := jobOf(&cronJob, in.JobName)
-	o := write.Options{DryRun: in.DryRun, Paths: write.Paths{"": "input!", "metadata.name": "input.jobName", "metadata.namespace": "input.namespace"}}
+	paths := write.Paths{"": "input!", "metadata.name": "input.jobName", "metadata.namespace": "input.namespace"}
+	p, err := s.run(ctx, site, jobOf(&cronJob, in.JobName), spec, write.Options{DryRun: in.DryRun, Paths: paths})
+	if err != nil {
+		return nil, err
+	}
+	job, _ := p.Workload.(*workload.Job)
+	return &TriggerPayload{Job: job, ConsistencyToken: p.ConsistencyToken}, nil
+}
+
+// run creates a Job, and a policy that sends it where another one sends something else.
+func (s *Service) run(ctx context.Context, site *write.Site, job *batchv1.Job, spec *policyv1alpha1.PropagationSpec, o write.Options) (*Payload, error) {
 	madeJob, err := create(ctx, site, kindOf(workload.KindJob), job, o)
 	if err != nil {
 		return nil, err
 	}
-	policy := policyFor(job, madeJob.Version.UID, spec)
-	madePolicy, err := create(ctx, site, propagationPolicies, policy, o)
+	madePolicy, err := create(ctx, site, propagationPolicies, policyFor(job, madeJob.Version.UID, spec), o)
 	if err != nil {
-		if in.DryRun {
+		if o.DryRun {
 			return nil, err
 		}
-		return nil, takeBack(ctx, site, madeJob, err)
+		return nil, takeBack(ctx, site, kindOf(workload.KindJob), madeJob, err)
 	}
-	p := &TriggerPayload{ConsistencyToken: s.Writer.Token(ctx, madeJob, madePolicy)}
-	if madeJob.Object != nil {
-		p.Job, _ = s.Workloads.Written(ctx, in.Instance, madeJob.Object).(*workload.Job)
-	}
+	p := s.payload(ctx, site.Instance, madeJob)
+	p.ConsistencyToken = s.Writer.Token(ctx, madeJob, madePolicy)
 	return p, nil
 }
 
-// takeBack deletes a Job whose policy was refused: it would run nowhere. It does so even if the
-// caller has disconnected. It returns why the policy was refused, and adds to that if the Job could
+// takeBack deletes an object whose policy was refused: it would go nowhere. It does so even if the
+// caller has disconnected. It returns why the policy was refused, and adds to that if the object could
 // not be deleted.
-func takeBack(ctx context.Context, site *write.Site, job *write.Outcome, refused error) error {
+func takeBack(ctx context.Context, site *write.Site, k write.Kind, made *write.Outcome, refused error) error {
 	background := metav1.DeletePropagationBackground
-	v := job.Version
-	_, err := site.Delete(context.WithoutCancel(ctx), kindOf(workload.KindJob), v.Namespace, v.Name, write.Deletion{UID: v.UID, Propagation: &background}, write.Options{})
+	v := made.Version
+	_, err := site.Delete(context.WithoutCancel(ctx), k, v.Namespace, v.Name, write.Deletion{UID: v.UID, Propagation: &background}, write.Options{})
 	e, told := errors.AsType[*apierror.Error](refused)
 	if err == nil || apierror.Is(err, apierror.CodeNotFound) || !told {
 		return refused
 	}
 	left := *e
-	left.Message += fmt.Sprintf("; Job %q was made, could not be deleted again, and is sent nowhere: delete it", v.Name)
+	left.Message += fmt.Sprintf("; %s %q was made, could not be deleted again, and is sent nowhere: delete it", k.Kind, v.Name)
 	return &left
 }
 
-// sentBy is the spec of the policy that sends the CronJob to its clusters.
-func (s *Service) sentBy(ctx context.Context, site *write.Site, c *batchv1.CronJob) (*policyv1alpha1.PropagationSpec, error) {
-	k, namespace, name := propagationPolicies, c.Annotations[policyv1alpha1.PropagationPolicyNamespaceAnnotation], c.Annotations[policyv1alpha1.PropagationPolicyNameAnnotation]
+// sentBy is the spec of the policy that sends an object of a kind to its clusters.
+func (s *Service) sentBy(ctx context.Context, site *write.Site, kind string, o metav1.Object) (*policyv1alpha1.PropagationSpec, error) {
+	k, namespace, name := claimedBy(o.GetAnnotations())
 	if name == "" {
-		k, namespace, name = clusterPropagationPolicies, "", c.Annotations[policyv1alpha1.ClusterPropagationPolicyAnnotation]
-	}
-	if name == "" {
-		return nil, apierror.Invalid("input.name", "no policy sends this CronJob to any cluster, so a Job of it would run nowhere")
+		return nil, apierror.Invalid("input.name", "no policy sends this %s to any cluster, so what is made of it would go nowhere", kind)
 	}
 	raw, err := site.Get(ctx, k, namespace, name, write.Paths{"": "input!", "metadata.name": "input.name"})
 	if err != nil {
@@ -130,6 +132,14 @@ func (s *Service) sentBy(ctx context.Context, site *write.Site, c *batchv1.CronJ
 		return nil, err
 	}
 	return &policy.Spec, nil
+}
+
+// claimedBy is the policy that Karmada noted in the annotations of a template; no name where none claimed it.
+func claimedBy(annotations map[string]string) (k write.Kind, namespace, name string) {
+	if name := annotations[policyv1alpha1.PropagationPolicyNameAnnotation]; name != "" {
+		return propagationPolicies, annotations[policyv1alpha1.PropagationPolicyNamespaceAnnotation], name
+	}
+	return clusterPropagationPolicies, "", annotations[policyv1alpha1.ClusterPropagationPolicyAnnotation]
 }
 
 func jobOf(c *batchv1.CronJob, name *string) *batchv1.Job {
@@ -146,24 +156,18 @@ func jobOf(c *batchv1.CronJob, name *string) *batchv1.Job {
 		job.Name = *name
 		return job
 	}
-	base := strings.TrimRight(c.Name[:min(len(c.Name), maxCronJobName)], "-.")
-	job.Name = base + "-" + rand.String(6)
+	job.Name = another(c.Name)
 	return job
+}
+
+// another makes a name of one that another Job gets.
+func another(name string) string {
+	return strings.TrimRight(name[:min(len(name), maxCronJobName)], "-.") + "-" + rand.String(6)
 }
 
 // policyFor sends a Job, and nothing else, to where a policy sends its CronJob.
 func policyFor(job *batchv1.Job, uid string, spec *policyv1alpha1.PropagationSpec) *policyv1alpha1.PropagationPolicy {
-	p := &policyv1alpha1.PropagationPolicy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: policyv1alpha1.GroupVersion.String(), Kind: "PropagationPolicy"},
-		ObjectMeta: metav1.ObjectMeta{Name: job.Name, Namespace: job.Namespace, Labels: map[string]string{"app.kubernetes.io/managed-by": write.FieldManager}},
-		Spec:       *spec.DeepCopy(),
-	}
-	if uid != "" {
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: job.Name, UID: types.UID(uid)}}
-	}
-	p.Spec.ResourceSelectors = []policyv1alpha1.ResourceSelector{{APIVersion: "batch/v1", Kind: "Job", Namespace: job.Namespace, Name: job.Name}}
-	p.Spec.DependentOverrides = nil
-	return p
+	return policyOf(kindOf(workload.KindJob), job, job.Name, uid, spec)
 }
 
 func create(ctx context.Context, site *write.Site, k write.Kind, typed any, o write.Options) (*write.Outcome, error) {

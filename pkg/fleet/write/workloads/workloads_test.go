@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -21,7 +22,7 @@ func template(image string, replicas any) map[string]any {
 }
 
 func TestChooseAndPick(t *testing.T) {
-	m1 := workload.MemberRevisions{Cluster: "m1", Overridden: true, Revisions: []workload.Revision{{Number: 1, Template: template("web:1-eu", 30)}}}
+	m1 := workload.MemberRevisions{Cluster: "m1", Overrides: make([]policyv1alpha1.Overriders, 1), Revisions: []workload.Revision{{Number: 1, Template: template("web:1-eu", 30)}}}
 	m2 := workload.MemberRevisions{Cluster: "m2", Revisions: []workload.Revision{
 		{Number: 1, Template: template("web:1", float64(30))}, {Number: 2, Template: template("web:2", float64(30))}, {Number: 3, Template: template("web:3", float64(30))},
 	}}
@@ -41,8 +42,8 @@ func TestChooseAndPick(t *testing.T) {
 		{name: "the member lags", members: []workload.MemberRevisions{m2}, now: template("web:4", int64(30)), want: "web:3", why: "what differs counts, not the number"},
 		{name: "by number", members: []workload.MemberRevisions{m2}, now: template("web:3", int64(30)), number: number(1), want: "web:1"},
 		{name: "no such number", members: []workload.MemberRevisions{m2}, now: template("web:3", int64(30)), number: number(9), wantErr: "input.toRevision"},
-		{name: "only overridden", members: []workload.MemberRevisions{m1}, now: template("web:1", int64(30)), wantErr: "input.name"},
-		{name: "overridden by name", members: []workload.MemberRevisions{m1, m2}, cluster: name("m1"), wantErr: "input.cluster"},
+		{name: "only overridden", members: []workload.MemberRevisions{m1}, now: template("web:2-eu", int64(30)), want: "web:1-eu", why: "there is no other"},
+		{name: "overridden by name", members: []workload.MemberRevisions{m1, m2}, cluster: name("m1"), now: template("web:2-eu", int64(30)), want: "web:1-eu", why: "the caller says so"},
 		{name: "another cluster", members: []workload.MemberRevisions{m2}, cluster: name("m9"), wantErr: "input.cluster"},
 		{name: "nowhere", wantErr: "input.name"},
 		{name: "nothing earlier", members: []workload.MemberRevisions{{Cluster: "m2", Revisions: m2.Revisions[:1]}}, now: template("web:1", int64(30)), wantErr: "input.name"},
