@@ -17503,7 +17503,7 @@ type UncordonMemberClusterPayload @goModel(model: "github.com/kairship-io/kairsh
   Move a workload from member clusters to others, by changing the clusters that its policy names. Where the policy
   duplicates the workload, it names the old and the new clusters until the workload is ready in the new ones, and then
   drops the old: there is no moment with fewer ready replicas. Where it divides the replicas, it changes at once. The
-  policy has to name its clusters, and to send no other workload. The second step is taken by whoever follows
+  policy has to name its clusters, and to send no other workload. The second step is taken while a client follows
   ` + "`" + `operationProgress` + "`" + `, or by the same mutation sent again.
   """
   moveWorkload(

@@ -142,6 +142,17 @@ func TestMoveWorkload(t *testing.T) {
 	if end := ends(t, alice, *begun.Operation); !strings.HasPrefix(end, "FAILED") {
 		t.Errorf("a move that was cancelled ends with %s", end)
 	}
+	// Karmada takes a policy that is changed there and back within its own delay for unchanged.
+	poll.Until(t, within, "Karmada has followed", func(ctx context.Context) error {
+		var b workv1alpha2.ResourceBinding
+		if err := fleet.Open(t).Client(t, "alpha").Get(ctx, client.ObjectKey{Namespace: namespace, Name: "cart-statefulset"}, &b); err != nil {
+			return err
+		}
+		if names := b.Spec.Placement.ClusterAffinity.ClusterNames; len(names) != 1 || len(b.Spec.Clusters) != 1 || b.Status.SchedulerObservedGeneration != b.Generation {
+			return fmt.Errorf("it is sent to %v, and scheduled to %v", names, b.Spec.Clusters)
+		}
+		return nil
+	})
 	cartIn(t, namespace, map[string]int32{"m2": 2, "m1": 0})
 
 	// There is no moment with fewer ready replicas.
@@ -184,6 +195,27 @@ func TestMoveWorkload(t *testing.T) {
 	cartIn(t, namespace, map[string]int32{"m2": 2, "m1": 0})
 }
 
+// A move that one API server of Kairship began, and did not live to finish, is finished by another.
+func TestMoveOutlivesItsServer(t *testing.T) {
+	t.Parallel()
+	f, alice, namespace := fleet.Open(t), person(t, "alice"), namespaceIn(t)
+	must[applied](t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": fmt.Sprintf(cart, namespace, "m2")}, applyFields)
+	cartIn(t, namespace, map[string]int32{"m2": 2, "m1": 0})
+	other := f.Kairship(t, f.NewGateway(t))
+	input := map[string]any{"instance": "alpha", "kind": "STATEFUL_SET", "namespace": namespace, "name": "cart", "from": []any{"m2"}, "to": []any{"m1"}}
+	begun := must[moved1](t, recorded(t, gql.New("http://"+other.Address, f.Token(t, "alice"))), "moveWorkload", input, moveFields)
+	other.Kill(t)
+	if begun.Operation == nil || begun.Finished {
+		t.Fatalf("%+v", begun)
+	}
+	// Nothing is lost meanwhile: it runs in the old clusters, and in the new ones too.
+	cartIn(t, namespace, map[string]int32{"m1": 2, "m2": 2})
+	if end := ends(t, alice, *begun.Operation); end != "SUCCEEDED, WRITTEN DONE, SCHEDULED DONE, HEALTHY DONE, REMOVED DONE" {
+		t.Errorf("it ends with %s", end)
+	}
+	cartIn(t, namespace, map[string]int32{"m1": 2, "m2": 0})
+}
+
 type drained1 struct {
 	Plan                        *struct{ Fingerprint string }
 	Evicted, Staying, Returning int
@@ -200,7 +232,7 @@ func TestDrainMemberCluster(t *testing.T) {
 	cartIn(t, namespace, map[string]int32{"m1": 2, "m2": 2})
 	before := placementsIn(t)
 	input := map[string]any{"instance": "alpha", "name": "m1"}
-	t.Cleanup(func() {
+	defer func() { // Before the context of the test ends.
 		must[drained1](t, alice, "drainMemberCluster", but(input, "undo", true), drainFields)
 		poll.Until(t, within, "everything is where it was", func(context.Context) error {
 			now := placementsIn(t)
@@ -211,7 +243,7 @@ func TestDrainMemberCluster(t *testing.T) {
 			}
 			return nil
 		})
-	})
+	}()
 	unrelated(t, "drainMemberCluster", input)
 	refused(t, alice, "drainMemberCluster", but(input, "name", "m9"), "NOT_FOUND", "input.name")
 	refused(t, alice, "drainMemberCluster", but(input, "expect", "none"), "CONFLICT", "input.expect")

@@ -100,7 +100,7 @@ func TestDeployToInstances(t *testing.T) {
 	}
 	refused(t, admin, "deployApplicationToInstances", but(input, "instances", []any{"alpha", "alpha"}), "INVALID", "input.instances[1]")
 	refused(t, admin, "deployApplicationToInstances", but(input, "instances", []any{}), "INVALID", "input.instances")
-	refused(t, admin, "deployApplicationToInstances", but(input, "manifests", "a: ["), "INVALID", "input.manifests")
+	refused(t, admin, "deployApplicationToInstances", but(input, "manifests", "a: ["), "INVALID", "input.manifests[0]")
 	if stored("alpha", "settings") || stored("beta", "settings") {
 		t.Error("something was written")
 	}
