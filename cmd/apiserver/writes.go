@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
+	"github.com/kairship-io/kairship/pkg/fleet/write/moves"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
@@ -74,18 +75,24 @@ func newWrites(global client.Client, fleet resolvers.Fleet, inventory client.Rea
 	writer := &write.Writer{Access: fleet.Access, Clients: clients, Tokens: tokens, Logger: logger, Now: time.Now, Recorder: recorder}
 	one := &workloads.Service{Writer: writer, Workloads: fleet.Workloads, Now: time.Now}
 	anyKind, policyWrites := &resources.Service{Writer: writer, Operations: fleet.Operations}, policies.NewWrites(writer)
+	memberWrites := &members.Service{
+		Writer: writer, Instances: fleet.Instances, Operations: fleet.Operations,
+		Inventory: &members.Inventory{
+			Rights: write.Rights{Reviews: kube.AuthorizationV1().SubjectAccessReviews()},
+			Global: global, Watched: inventory, Visible: fleet.Clusters, Now: time.Now,
+		},
+	}
+	moving := &moves.Service{Writer: writer, Workloads: fleet.Workloads, Members: memberWrites, Operations: fleet.Operations, Now: time.Now}
+	if fleet.Operations != nil {
+		fleet.Operations.Continue = moving.Continue
+	}
 	return resolvers.Write{
 		Applications: &applications.Service{Writer: writer, Resources: anyKind, Policies: policyWrites},
 		Promotion:    &promotion.Service{Writer: writer, Resources: anyKind, Policies: policyWrites},
 		Resources:    anyKind,
 		Namespaces:   &namespaces.Service{Writer: writer},
-		Members: &members.Service{
-			Writer: writer, Instances: fleet.Instances, Operations: fleet.Operations,
-			Inventory: &members.Inventory{
-				Rights: write.Rights{Reviews: kube.AuthorizationV1().SubjectAccessReviews()},
-				Global: global, Watched: inventory, Visible: fleet.Clusters, Now: time.Now,
-			},
-		},
+		Members:      memberWrites,
+		Moves:        moving,
 		Policies:  policyWrites,
 		Workloads: one,
 		Bulk:      &bulk.Service{Workloads: fleet.Workloads, Writes: one},
@@ -102,5 +109,6 @@ func newPreviews(fleet resolvers.Fleet) *preview.Service {
 	fleet.Write.Members.Previews = s
 	fleet.ManifestPreviews.Policies, fleet.ManifestPreviews.Applies = fleet.Write.Policies, fleet.Write.Resources
 	fleet.Write.Policies.ExpectOverride(fleet.ManifestPreviews.ExpectOverride)
+	fleet.Write.Moves.Previews = s
 	return s
 }

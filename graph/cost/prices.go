@@ -35,6 +35,8 @@ const (
 	manyWrites = 20
 	// manyWorkloads is for a change of as many workloads as such a change usually hits.
 	manyWorkloads = 50
+	// severalInstances is how many instances an application is usually deployed to.
+	severalInstances = 3
 )
 
 // document is what a whole object as text costs: some kilobytes where a value has some
@@ -145,8 +147,8 @@ func Prices() map[string]Price {
 		"WorkloadUsage.clusters": {Items: usualClusters},
 		// Its state, its objects in the members and the overrides there, and one list of what the members keep of it.
 		"Workload.revisions": {Requests: 3, Items: usualRevisions, Value: RequestCost},
-		"Workload.manifest":      {Value: document},
-		"Workload.yaml":          {Value: document},
+		"Workload.manifest":  {Value: document},
+		"Workload.yaml":      {Value: document},
 		// What the index does not collect is read from its instance.
 		"CustomWorkload.manifest": {Requests: 1, Value: document},
 		"CustomWorkload.yaml":     {Requests: 1, Value: document},
@@ -217,6 +219,11 @@ func Prices() map[string]Price {
 		"DeployApplicationPayload.results": {Items: usualResults},
 		"PromoteResourcePayload.results":   {Items: usualResults},
 		"ChangeWorkloadsPayload.results":   {Items: manyWorkloads},
+		"MoveWorkloadPayload.preview":      {Requests: 8, Value: 2*RequestCost + 20*document},
+		"MoveClusterPayload.blockedBy":     {Requests: 2},
+
+		"DeployApplicationToInstancesPayload.results": {Items: severalInstances},
+		"InstanceDeployment.results":                  {Items: usualResults},
 
 		// A share of a watch that is there already, or a new one. What is selected below
 		// is counted for one event.
@@ -234,11 +241,15 @@ func Prices() map[string]Price {
 		"Mutation.deployApplication": {Requests: manyWrites},
 		"Mutation.promoteResource":   {Requests: manyWrites},
 		"Mutation.changeWorkloads":   {Requests: manyWorkloads},
+		// Its plan and a write for each object that leaves.
+		"Mutation.drainMemberCluster":           {Requests: 4 + manyWorkloads, Value: RequestCost + 20*document},
+		"Mutation.moveWorkload":                 {Requests: 2 + writeRequests},
+		"Mutation.deployApplicationToInstances": {Requests: severalInstances * manyWrites},
 	}
 	for _, name := range []string{
 		"patchResource", "deleteResource", "createNamespace", "updateNamespace", "deleteNamespace",
 		"registerInstance", "createInstance", "updateInstance", "deleteInstance",
-		"joinCluster", "unjoinCluster", "updateMemberCluster", "cordonMemberCluster", "uncordonMemberCluster",
+		"joinCluster", "unjoinCluster", "moveCluster", "updateMemberCluster", "cordonMemberCluster", "uncordonMemberCluster",
 		"createPropagationPolicy", "updatePropagationPolicy", "deletePropagationPolicy",
 		"createClusterPropagationPolicy", "updateClusterPropagationPolicy", "deleteClusterPropagationPolicy",
 		"createOverridePolicy", "updateOverridePolicy", "deleteOverridePolicy",

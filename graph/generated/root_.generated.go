@@ -34,6 +34,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
+	"github.com/kairship-io/kairship/pkg/fleet/write/moves"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
@@ -79,6 +80,8 @@ type ResolverRoot interface {
 	MemberCluster() MemberClusterResolver
 	MemberClusterConnection() MemberClusterConnectionResolver
 	MemberObject() MemberObjectResolver
+	MoveClusterPayload() MoveClusterPayloadResolver
+	MoveWorkloadPayload() MoveWorkloadPayloadResolver
 	MultiClusterService() MultiClusterServiceResolver
 	Mutation() MutationResolver
 	Namespace() NamespaceResolver
@@ -716,6 +719,12 @@ type ComplexityRoot struct {
 		Results          func(childComplexity int) int
 	}
 
+	DeployApplicationToInstancesPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Deployed         func(childComplexity int) int
+		Results          func(childComplexity int) int
+	}
+
 	Deployment struct {
 		Annotations      func(childComplexity int) int
 		Availability     func(childComplexity int, from time.Time, to *time.Time) int
@@ -748,6 +757,16 @@ type ComplexityRoot struct {
 		Usage            func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
+	}
+
+	DrainMemberClusterPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Evicted          func(childComplexity int) int
+		MemberCluster    func(childComplexity int) int
+		Operation        func(childComplexity int) int
+		Plan             func(childComplexity int) int
+		Returning        func(childComplexity int) int
+		Staying          func(childComplexity int) int
 	}
 
 	DriftField struct {
@@ -1102,6 +1121,14 @@ type ComplexityRoot struct {
 		TotalCount func(childComplexity int) int
 	}
 
+	InstanceDeployment struct {
+		Error        func(childComplexity int) int
+		InstanceName func(childComplexity int) int
+		Operation    func(childComplexity int) int
+		Outcome      func(childComplexity int) int
+		Results      func(childComplexity int) int
+	}
+
 	InstanceDescheduler struct {
 		Enabled                func(childComplexity int) int
 		Interval               func(childComplexity int) int
@@ -1413,6 +1440,27 @@ type ComplexityRoot struct {
 		Value              func(childComplexity int) int
 	}
 
+	MoveClusterPayload struct {
+		BlockedBy        func(childComplexity int) int
+		Cluster          func(childComplexity int) int
+		ConsistencyToken func(childComplexity int) int
+		Operation        func(childComplexity int) int
+		Requested        func(childComplexity int) int
+	}
+
+	MoveWorkloadPayload struct {
+		After            func(childComplexity int) int
+		Before           func(childComplexity int) int
+		ConsistencyToken func(childComplexity int) int
+		During           func(childComplexity int) int
+		Finished         func(childComplexity int) int
+		Gradual          func(childComplexity int) int
+		Operation        func(childComplexity int) int
+		PolicyName       func(childComplexity int) int
+		PolicyNamespace  func(childComplexity int) int
+		Preview          func(childComplexity int) int
+	}
+
 	MultiClusterService struct {
 		Annotations         func(childComplexity int) int
 		Conditions          func(childComplexity int) int
@@ -1475,7 +1523,11 @@ type ComplexityRoot struct {
 		DeletePropagationPolicy        func(childComplexity int, input policies.DeleteInput) int
 		DeleteResource                 func(childComplexity int, input resources.DeleteInput) int
 		DeployApplication              func(childComplexity int, input applications.DeployInput) int
+		DeployApplicationToInstances   func(childComplexity int, input applications.SeveralInput) int
+		DrainMemberCluster             func(childComplexity int, input moves.DrainInput) int
 		JoinCluster                    func(childComplexity int, input members.MembershipInput) int
+		MoveCluster                    func(childComplexity int, input members.MoveInput) int
+		MoveWorkload                   func(childComplexity int, input moves.WorkloadInput) int
 		PatchResource                  func(childComplexity int, input resources.PatchInput) int
 		PauseWorkload                  func(childComplexity int, input workloads.Target) int
 		PromoteResource                func(childComplexity int, input promotion.Input) int
@@ -5166,6 +5218,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeployApplicationPayload.Results(childComplexity), true
 
+	case "DeployApplicationToInstancesPayload.consistencyToken":
+		if e.ComplexityRoot.DeployApplicationToInstancesPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeployApplicationToInstancesPayload.ConsistencyToken(childComplexity), true
+	case "DeployApplicationToInstancesPayload.deployed":
+		if e.ComplexityRoot.DeployApplicationToInstancesPayload.Deployed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeployApplicationToInstancesPayload.Deployed(childComplexity), true
+	case "DeployApplicationToInstancesPayload.results":
+		if e.ComplexityRoot.DeployApplicationToInstancesPayload.Results == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeployApplicationToInstancesPayload.Results(childComplexity), true
+
 	case "Deployment.annotations":
 		if e.ComplexityRoot.Deployment.Annotations == nil {
 			break
@@ -5372,6 +5443,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.Yaml(childComplexity), true
+
+	case "DrainMemberClusterPayload.consistencyToken":
+		if e.ComplexityRoot.DrainMemberClusterPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DrainMemberClusterPayload.ConsistencyToken(childComplexity), true
+	case "DrainMemberClusterPayload.evicted":
+		if e.ComplexityRoot.DrainMemberClusterPayload.Evicted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DrainMemberClusterPayload.Evicted(childComplexity), true
+	case "DrainMemberClusterPayload.memberCluster":
+		if e.ComplexityRoot.DrainMemberClusterPayload.MemberCluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DrainMemberClusterPayload.MemberCluster(childComplexity), true
+	case "DrainMemberClusterPayload.operation":
+		if e.ComplexityRoot.DrainMemberClusterPayload.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DrainMemberClusterPayload.Operation(childComplexity), true
+	case "DrainMemberClusterPayload.plan":
+		if e.ComplexityRoot.DrainMemberClusterPayload.Plan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DrainMemberClusterPayload.Plan(childComplexity), true
+	case "DrainMemberClusterPayload.returning":
+		if e.ComplexityRoot.DrainMemberClusterPayload.Returning == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DrainMemberClusterPayload.Returning(childComplexity), true
+	case "DrainMemberClusterPayload.staying":
+		if e.ComplexityRoot.DrainMemberClusterPayload.Staying == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DrainMemberClusterPayload.Staying(childComplexity), true
 
 	case "DriftField.found":
 		if e.ComplexityRoot.DriftField.Found == nil {
@@ -6997,6 +7111,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.InstanceConnection.TotalCount(childComplexity), true
 
+	case "InstanceDeployment.error":
+		if e.ComplexityRoot.InstanceDeployment.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceDeployment.Error(childComplexity), true
+	case "InstanceDeployment.instanceName":
+		if e.ComplexityRoot.InstanceDeployment.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceDeployment.InstanceName(childComplexity), true
+	case "InstanceDeployment.operation":
+		if e.ComplexityRoot.InstanceDeployment.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceDeployment.Operation(childComplexity), true
+	case "InstanceDeployment.outcome":
+		if e.ComplexityRoot.InstanceDeployment.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceDeployment.Outcome(childComplexity), true
+	case "InstanceDeployment.results":
+		if e.ComplexityRoot.InstanceDeployment.Results == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceDeployment.Results(childComplexity), true
+
 	case "InstanceDescheduler.enabled":
 		if e.ComplexityRoot.InstanceDescheduler.Enabled == nil {
 			break
@@ -8335,6 +8480,98 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.MetricValue.Value(childComplexity), true
 
+	case "MoveClusterPayload.blockedBy":
+		if e.ComplexityRoot.MoveClusterPayload.BlockedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveClusterPayload.BlockedBy(childComplexity), true
+	case "MoveClusterPayload.cluster":
+		if e.ComplexityRoot.MoveClusterPayload.Cluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveClusterPayload.Cluster(childComplexity), true
+	case "MoveClusterPayload.consistencyToken":
+		if e.ComplexityRoot.MoveClusterPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveClusterPayload.ConsistencyToken(childComplexity), true
+	case "MoveClusterPayload.operation":
+		if e.ComplexityRoot.MoveClusterPayload.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveClusterPayload.Operation(childComplexity), true
+	case "MoveClusterPayload.requested":
+		if e.ComplexityRoot.MoveClusterPayload.Requested == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveClusterPayload.Requested(childComplexity), true
+
+	case "MoveWorkloadPayload.clustersAfter":
+		if e.ComplexityRoot.MoveWorkloadPayload.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveWorkloadPayload.After(childComplexity), true
+	case "MoveWorkloadPayload.clustersBefore":
+		if e.ComplexityRoot.MoveWorkloadPayload.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveWorkloadPayload.Before(childComplexity), true
+	case "MoveWorkloadPayload.consistencyToken":
+		if e.ComplexityRoot.MoveWorkloadPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveWorkloadPayload.ConsistencyToken(childComplexity), true
+	case "MoveWorkloadPayload.clustersDuring":
+		if e.ComplexityRoot.MoveWorkloadPayload.During == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveWorkloadPayload.During(childComplexity), true
+	case "MoveWorkloadPayload.finished":
+		if e.ComplexityRoot.MoveWorkloadPayload.Finished == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveWorkloadPayload.Finished(childComplexity), true
+	case "MoveWorkloadPayload.gradual":
+		if e.ComplexityRoot.MoveWorkloadPayload.Gradual == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveWorkloadPayload.Gradual(childComplexity), true
+	case "MoveWorkloadPayload.operation":
+		if e.ComplexityRoot.MoveWorkloadPayload.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveWorkloadPayload.Operation(childComplexity), true
+	case "MoveWorkloadPayload.policyName":
+		if e.ComplexityRoot.MoveWorkloadPayload.PolicyName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveWorkloadPayload.PolicyName(childComplexity), true
+	case "MoveWorkloadPayload.policyNamespace":
+		if e.ComplexityRoot.MoveWorkloadPayload.PolicyNamespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveWorkloadPayload.PolicyNamespace(childComplexity), true
+	case "MoveWorkloadPayload.preview":
+		if e.ComplexityRoot.MoveWorkloadPayload.Preview == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveWorkloadPayload.Preview(childComplexity), true
+
 	case "MultiClusterService.annotations":
 		if e.ComplexityRoot.MultiClusterService.Annotations == nil {
 			break
@@ -8723,6 +8960,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeployApplication(childComplexity, args["input"].(applications.DeployInput)), true
+	case "Mutation.deployApplicationToInstances":
+		if e.ComplexityRoot.Mutation.DeployApplicationToInstances == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deployApplicationToInstances_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeployApplicationToInstances(childComplexity, args["input"].(applications.SeveralInput)), true
+	case "Mutation.drainMemberCluster":
+		if e.ComplexityRoot.Mutation.DrainMemberCluster == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_drainMemberCluster_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DrainMemberCluster(childComplexity, args["input"].(moves.DrainInput)), true
 	case "Mutation.joinCluster":
 		if e.ComplexityRoot.Mutation.JoinCluster == nil {
 			break
@@ -8734,6 +8993,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.JoinCluster(childComplexity, args["input"].(members.MembershipInput)), true
+	case "Mutation.moveCluster":
+		if e.ComplexityRoot.Mutation.MoveCluster == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_moveCluster_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.MoveCluster(childComplexity, args["input"].(members.MoveInput)), true
+	case "Mutation.moveWorkload":
+		if e.ComplexityRoot.Mutation.MoveWorkload == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_moveWorkload_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.MoveWorkload(childComplexity, args["input"].(moves.WorkloadInput)), true
 	case "Mutation.patchResource":
 		if e.ComplexityRoot.Mutation.PatchResource == nil {
 			break
@@ -13300,6 +13581,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeletePropagationPolicyInput,
 		ec.unmarshalInputDeleteResourceInput,
 		ec.unmarshalInputDeployApplicationInput,
+		ec.unmarshalInputDeployApplicationToInstancesInput,
+		ec.unmarshalInputDrainMemberClusterInput,
 		ec.unmarshalInputEventFilter,
 		ec.unmarshalInputEventOrder,
 		ec.unmarshalInputFailoverBehaviorInput,
@@ -13333,6 +13616,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputMemberClusterChangeFilter,
 		ec.unmarshalInputMemberClusterFilter,
 		ec.unmarshalInputMemberClusterOrder,
+		ec.unmarshalInputMoveClusterInput,
+		ec.unmarshalInputMoveWorkloadInput,
 		ec.unmarshalInputNamespaceFilter,
 		ec.unmarshalInputNamespaceOrder,
 		ec.unmarshalInputOverflowClusterAffinityInput,
@@ -13742,6 +14027,76 @@ enum UndoOutcome @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/writ
   FAILED
   "The instance gave no answer when it was written, so it is not known whether it was: look at it."
   UNKNOWN
+}
+`, BuiltIn: false},
+	{Name: "../schema/applicationseveral.graphqls", Input: `extend type Mutation {
+  """
+  Write an application to several instances in one call. It is tried in all of them first, and nothing is written when
+  anything is refused anywhere. Then it is written to one after the other. The first that fails ends it, and with
+  ` + "`" + `rollback` + "`" + ` what was written to the others is undone.
+  """
+  deployApplicationToInstances(
+    "The application, and the instances."
+    input: DeployApplicationToInstancesInput!
+  ): DeployApplicationToInstancesPayload @guard(by: VISIBLE) @tag(name: "write")
+}
+
+"An application to write to several instances. Objects that are there are changed, by server-side apply."
+input DeployApplicationToInstancesInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/applications.SeveralInput") {
+  "The names of the instances, 1 to 20, in the order of writing."
+  instances: [String!]!
+  "The resources, as YAML or JSON, in documents that are parted by ` + "`" + `---` + "`" + `. At most 200 objects in all, policies included."
+  manifests: String! = ""
+  "For manifests and policies that say none; ` + "`" + `default` + "`" + ` unless told."
+  namespace: String
+  "The PropagationPolicies."
+  propagationPolicies: [ApplicationPropagationPolicyInput!]
+  "The OverridePolicies. They are written before what sends anything out."
+  overridePolicies: [ApplicationOverridePolicyInput!]
+  "Take over fields that others manage, instead of failing with CONFLICT."
+  force: Boolean = false
+  "When an instance fails, undo what was written to it and to the others. Needs the permission to delete."
+  rollback: Boolean = true
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"What became of an application in several instances."
+type DeployApplicationToInstancesPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/applications.SeveralPayload") {
+  "Everything was written to every instance; after a dry run, everything could be, as far as it was possible to say."
+  deployed: Boolean!
+  "One for each instance, in the order of the input."
+  results: [InstanceDeployment!]!
+  "Brings the changes of all instances into later answers; null when nothing was written."
+  consistencyToken: String
+}
+
+"What became of an application in one instance."
+type InstanceDeployment @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/applications.InstanceResult") {
+  "The instance."
+  instanceName: String!
+  "How far it has come there."
+  outcome: InstanceDeploymentOutcome!
+  "One for each object: override policies and propagation policies come after the manifests."
+  results: [WrittenObject!]!
+  "Why the instance failed as a whole; null where it did not. What is wrong with one object is in its result."
+  error: MutationProblem
+  "Follow its progress there with the subscription ` + "`" + `operationProgress` + "`" + `; null where not all was written."
+  operation: ID
+}
+
+"How far an application has come in an instance."
+enum InstanceDeploymentOutcome @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/applications.Phase") {
+  "It was tried, and can be written. Nothing was, because of a dry run or of another instance that refused it."
+  TRIED
+  "It was written."
+  DEPLOYED
+  "Something was refused there, when it was tried or written."
+  FAILED
+  "It was not written, because another instance failed."
+  SKIPPED
+  "It was written and undone, because another instance failed; the results have what became of each object."
+  ROLLED_BACK
 }
 `, BuiltIn: false},
 	{Name: "../schema/binding.graphqls", Input: `"Karmada's record of where one object goes: a ResourceBinding, or a ClusterResourceBinding for an object without namespace."
@@ -17143,6 +17498,144 @@ type UncordonMemberClusterPayload @goModel(model: "github.com/kairship-io/kairsh
   consistencyToken: String
 }
 `, BuiltIn: false},
+	{Name: "../schema/move.graphqls", Input: `extend type Mutation {
+  """
+  Move a workload from member clusters to others, by changing the clusters that its policy names. Where the policy
+  duplicates the workload, it names the old and the new clusters until the workload is ready in the new ones, and then
+  drops the old: there is no moment with fewer ready replicas. Where it divides the replicas, it changes at once. The
+  policy has to name its clusters, and to send no other workload. The second step is taken while a client follows
+  ` + "`" + `operationProgress` + "`" + `, or by the same mutation sent again.
+  """
+  moveWorkload(
+    "Which workload, and where to."
+    input: MoveWorkloadInput!
+  ): MoveWorkloadPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  """
+  Empty a member cluster: nothing is scheduled to it any more, and Karmada moves what the scheduler finds other
+  clusters for. The old copies stay until the new ones are healthy, for ten minutes unless Karmada is set up in another
+  way. What has nowhere to go stays, and the plan says why. The same mutation sent again goes on with what it began.
+  """
+  drainMemberCluster(
+    "Which member cluster."
+    input: DrainMemberClusterInput!
+  ): DrainMemberClusterPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  """
+  Ask for a cluster of the inventory to leave an instance and to join another one. It stays while workloads are
+  propagated to it, unless it is forced. Until it has left, the move is taken back by moving it the other way. It takes
+  the right to change both instances, and ` + "`" + `update` + "`" + ` on ` + "`" + `clusters/membership` + "`" + ` for this cluster in the global cluster.
+  """
+  moveCluster(
+    "Which cluster, and where to."
+    input: MoveClusterInput!
+  ): MoveClusterPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+}
+
+"A workload to move."
+input MoveWorkloadInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/moves.WorkloadInput") {
+  "The instance's name."
+  instance: String!
+  "The kind of the workload."
+  kind: WorkloadKind!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The member clusters that it leaves. Its policy has to name them."
+  from: [String!]!
+  "The member clusters that it goes to."
+  to: [String!]!
+  "Cancel this move while it is under way: the policy names again what it named before."
+  cancel: Boolean = false
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"A workload that moves."
+type MoveWorkloadPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/moves.WorkloadPayload") {
+  "The namespace of the policy that sends it; null for a ClusterPropagationPolicy."
+  policyNamespace: String
+  "The policy that sends it."
+  policyName: String!
+  "The member clusters that the policy names before the move."
+  clustersBefore: [String!]! @goField(name: "Before")
+  "Those that it names until the workload is ready in the new ones; those before, where it changes at once."
+  clustersDuring: [String!]! @goField(name: "During")
+  "Those that it names after the move."
+  clustersAfter: [String!]! @goField(name: "After")
+  "Whether the new copies are ready before the old ones go."
+  gradual: Boolean!
+  "Whether the policy has dropped the old clusters."
+  finished: Boolean!
+  "What the change of the policy would do; null unless it is a dry run, and for callers who may not read the member clusters."
+  preview: PolicyPreview @goField(forceResolver: true)
+  "Follow the move with the subscription ` + "`" + `operationProgress` + "`" + `, which takes its second step; null for a dry run."
+  operation: ID
+  "Brings the change into later answers; null where nothing was written."
+  consistencyToken: String
+}
+
+"A member cluster to empty."
+input DrainMemberClusterInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/moves.DrainInput") {
+  "The instance's name."
+  instance: String!
+  "The member cluster's name in the instance."
+  name: String!
+  "Undo it: workloads are scheduled to the cluster again, and the scheduler decides anew about what has left it."
+  undo: Boolean = false
+  "The fingerprint of the plan that was decided by: fail with CONFLICT when it would do something else. Leave it out when that does not matter."
+  expect: String
+  "Plan it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"A member cluster that is drained."
+type DrainMemberClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/moves.DrainPayload") {
+  "The member cluster as the instance stored it."
+  memberCluster: MemberCluster
+  "What moves, what stays and why, as it was before the drain began; null for an undo."
+  plan: ClusterLossPreview
+  "How many objects are leaving the cluster; after a dry run, how many would."
+  evicted: Int!
+  "How many objects stay there."
+  staying: Int!
+  "How many objects an undo has the scheduler decide about anew; 0 for a drain."
+  returning: Int!
+  "Follow the drain with the subscription ` + "`" + `operationProgress` + "`" + `; null for a dry run and for an undo."
+  operation: ID
+  "Brings the change of the cluster into later answers; null for a dry run."
+  consistencyToken: String
+}
+
+"A cluster to move."
+input MoveClusterInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.MoveInput") {
+  "The instance that it leaves."
+  instance: String!
+  "The cluster's name in the inventory."
+  cluster: String!
+  "The instance that it joins."
+  to: String!
+  "Let it go although workloads are propagated to it, which Karmada then removes from it."
+  force: Boolean! = false
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"What became of the request."
+type MoveClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.MembershipPayload") {
+  "It is asked for. Whether it is done, the condition ` + "`" + `Joined` + "`" + ` of the cluster says. False for a dry run."
+  requested: Boolean!
+  "The cluster as the inventory has it."
+  cluster: Cluster
+  "What keeps the cluster where it is, as the instance lists it for the caller; null when nothing does, or it is forced."
+  blockedBy: PropagatedObjects @goField(forceResolver: true)
+  "Follow its progress with the subscription ` + "`" + `operationProgress` + "`" + `; null for a dry run."
+  operation: ID
+  "Always null: the inventory is not read from the index."
+  consistencyToken: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/mutation.graphqls", Input: `"""
 Everything that can be changed. A mutation goes to the instance that its input
 names, as the caller, whose roles inside the instance count too. Every one of them
@@ -17405,7 +17898,8 @@ type DeleteNamespacePayload @goModel(model: "github.com/kairship-io/kairship/pkg
   How far a long operation has come. Mutations that begin one say ` + "`" + `operation` + "`" + ` in their
   payload. The first event holds the present state, further ones every change; the last one
   has the state ` + "`" + `SUCCEEDED` + "`" + ` or ` + "`" + `FAILED` + "`" + `, and ends the subscription. Ask again at any
-  time and at any replica: everything is told from what is observed.
+  time and at any replica: everything is told from what is observed. For a workload that moves and a member cluster
+  that is drained it also takes the next step when that is due, as you; see these mutations.
   """
   operationProgress(
     "What the payload of the mutation said in ` + "`" + `operation` + "`" + `. Only its user can follow it."
@@ -17427,6 +17921,12 @@ enum OperationKind {
   UNJOIN_CLUSTER
   "Create or register an instance."
   CREATE_INSTANCE
+  "Move a workload from member clusters to others."
+  MOVE_WORKLOAD
+  "Move a cluster from one instance to another."
+  MOVE_CLUSTER
+  "Empty a member cluster."
+  DRAIN_MEMBER_CLUSTER
 }
 
 "Whether an operation is over."
@@ -17463,6 +17963,10 @@ enum OperationStepName {
   REACHABLE
   "What the control plane holds is in the index: lists show it."
   INDEXED
+  "All that can move was told to."
+  EVICTED
+  "The old copies are removed."
+  REMOVED
 }
 
 "How far a step has come."
@@ -23758,6 +24262,38 @@ func (ec *executionContext) childFields_DeployApplicationPayload(ctx context.Con
 	return nil, fmt.Errorf("no field named %q was found under type DeployApplicationPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeployApplicationToInstancesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deployed":
+		return ec.fieldContext_DeployApplicationToInstancesPayload_deployed(ctx, field)
+	case "results":
+		return ec.fieldContext_DeployApplicationToInstancesPayload_results(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeployApplicationToInstancesPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeployApplicationToInstancesPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DrainMemberClusterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "memberCluster":
+		return ec.fieldContext_DrainMemberClusterPayload_memberCluster(ctx, field)
+	case "plan":
+		return ec.fieldContext_DrainMemberClusterPayload_plan(ctx, field)
+	case "evicted":
+		return ec.fieldContext_DrainMemberClusterPayload_evicted(ctx, field)
+	case "staying":
+		return ec.fieldContext_DrainMemberClusterPayload_staying(ctx, field)
+	case "returning":
+		return ec.fieldContext_DrainMemberClusterPayload_returning(ctx, field)
+	case "operation":
+		return ec.fieldContext_DrainMemberClusterPayload_operation(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DrainMemberClusterPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DrainMemberClusterPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DriftField(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "path":
@@ -24462,6 +24998,22 @@ func (ec *executionContext) childFields_InstanceConnection(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type InstanceConnection", field.Name)
 }
 
+func (ec *executionContext) childFields_InstanceDeployment(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "instanceName":
+		return ec.fieldContext_InstanceDeployment_instanceName(ctx, field)
+	case "outcome":
+		return ec.fieldContext_InstanceDeployment_outcome(ctx, field)
+	case "results":
+		return ec.fieldContext_InstanceDeployment_results(ctx, field)
+	case "error":
+		return ec.fieldContext_InstanceDeployment_error(ctx, field)
+	case "operation":
+		return ec.fieldContext_InstanceDeployment_operation(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceDeployment", field.Name)
+}
+
 func (ec *executionContext) childFields_InstanceDescheduler(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "enabled":
@@ -25082,6 +25634,48 @@ func (ec *executionContext) childFields_MetricValue(ctx context.Context, field g
 		return ec.fieldContext_MetricValue_averageUtilization(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MetricValue", field.Name)
+}
+
+func (ec *executionContext) childFields_MoveClusterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "requested":
+		return ec.fieldContext_MoveClusterPayload_requested(ctx, field)
+	case "cluster":
+		return ec.fieldContext_MoveClusterPayload_cluster(ctx, field)
+	case "blockedBy":
+		return ec.fieldContext_MoveClusterPayload_blockedBy(ctx, field)
+	case "operation":
+		return ec.fieldContext_MoveClusterPayload_operation(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_MoveClusterPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MoveClusterPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_MoveWorkloadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "policyNamespace":
+		return ec.fieldContext_MoveWorkloadPayload_policyNamespace(ctx, field)
+	case "policyName":
+		return ec.fieldContext_MoveWorkloadPayload_policyName(ctx, field)
+	case "clustersBefore":
+		return ec.fieldContext_MoveWorkloadPayload_clustersBefore(ctx, field)
+	case "clustersDuring":
+		return ec.fieldContext_MoveWorkloadPayload_clustersDuring(ctx, field)
+	case "clustersAfter":
+		return ec.fieldContext_MoveWorkloadPayload_clustersAfter(ctx, field)
+	case "gradual":
+		return ec.fieldContext_MoveWorkloadPayload_gradual(ctx, field)
+	case "finished":
+		return ec.fieldContext_MoveWorkloadPayload_finished(ctx, field)
+	case "preview":
+		return ec.fieldContext_MoveWorkloadPayload_preview(ctx, field)
+	case "operation":
+		return ec.fieldContext_MoveWorkloadPayload_operation(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_MoveWorkloadPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MoveWorkloadPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_MultiClusterService(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -84,14 +84,17 @@ var Fields = map[string]Field{
 	"Mutation.joinCluster":           {In: Instance, Verbs: verbs(authz.VerbUpdateInstance), Global: membership},
 	"Mutation.unjoinCluster":         {In: Instance, Verbs: verbs(authz.VerbUpdateInstance), Global: membership},
 	"Mutation.updateMemberCluster":   member(),
+	"Mutation.moveCluster":           {In: Instance, Verbs: verbs(authz.VerbUpdateInstance), Global: membership, Depends: "asked about both instances"},
+	"Mutation.drainMemberCluster":    {In: Wide, Verbs: verbs(authz.VerbUpdate), Inside: memberRead, Depends: "the instance receives the taint and the evictions under Kairship's name"},
 	"Mutation.cordonMemberCluster":   member(),
 	"Mutation.uncordonMemberCluster": member(),
 
-	"Mutation.applyManifests":    {In: Object, Verbs: verbs(authz.VerbCreate, authz.VerbUpdate), Depends: rollback},
-	"Mutation.deployApplication": {In: Object, Verbs: verbs(authz.VerbCreate, authz.VerbUpdate), Depends: rollback},
-	"Mutation.patchResource":     {In: Object, Verbs: verbs(authz.VerbUpdate), Depends: "`create` for a patch of type `APPLY`; " + readByPatch},
-	"Mutation.deleteResource":    {In: Object, Verbs: verbs(authz.VerbDelete)},
-	"Mutation.promoteResource":   {In: Object, Verbs: verbs(authz.VerbCreate), Inside: memberGate, Depends: readPromoted},
+	"Mutation.applyManifests":               {In: Object, Verbs: verbs(authz.VerbCreate, authz.VerbUpdate), Depends: rollback},
+	"Mutation.deployApplication":            {In: Object, Verbs: verbs(authz.VerbCreate, authz.VerbUpdate), Depends: rollback},
+	"Mutation.deployApplicationToInstances": {In: Object, Verbs: verbs(authz.VerbCreate, authz.VerbUpdate), Depends: "asked in every instance; " + rollback},
+	"Mutation.patchResource":                {In: Object, Verbs: verbs(authz.VerbUpdate), Depends: "`create` for a patch of type `APPLY`; " + readByPatch},
+	"Mutation.deleteResource":               {In: Object, Verbs: verbs(authz.VerbDelete)},
+	"Mutation.promoteResource":              {In: Object, Verbs: verbs(authz.VerbCreate), Inside: memberGate, Depends: readPromoted},
 
 	"Mutation.createNamespace": namespaceOf(authz.VerbCreate, "create"),
 	"Mutation.updateNamespace": namespaceOf(authz.VerbUpdate, "patch"),
@@ -106,7 +109,8 @@ var Fields = map[string]Field{
 	"Mutation.changeWorkloads":  {In: Object, Verbs: verbs(authz.VerbView), Depends: "`update` of each workload, `delete` for DELETE: each is decided separately, and reported in its result"},
 	"Mutation.triggerCronJob":   {In: Namespaced, Verbs: verbs(authz.VerbCreate), Inside: []Right{{"create", "batch", "jobs"}}},
 
-	"Mutation.createService":    {In: Namespaced, Verbs: verbs(authz.VerbCreate), Inside: []Right{{"create", "", "services"}}},
+	"Mutation.moveWorkload":  {In: Namespaced, Verbs: verbs(authz.VerbUpdate), Inside: []Right{{"patch", karmadaPolicies, "propagationpolicies"}}, Depends: "of a workload that a ClusterPropagationPolicy sends, `update` of what has no namespace; the preview is for those who may read the member clusters"},
+	"Mutation.createService": {In: Namespaced, Verbs: verbs(authz.VerbCreate), Inside: []Right{{"create", "", "services"}}},
 
 	"Mutation.createPropagationPolicy":        policy(Namespaced, authz.VerbCreate, "create", "propagationpolicies"),
 	"Mutation.updatePropagationPolicy":        policy(Namespaced, authz.VerbUpdate, "update", "propagationpolicies"),

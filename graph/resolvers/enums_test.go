@@ -169,6 +169,10 @@ var enums = map[string]enumRoute{
 		value: typed[workloads.Protocol], in: `{ createService(input: {instance: "alpha", kind: DEPLOYMENT, namespace: "shop", name: "a", ports: [{port: 1, protocol: $v}]}) { __typename } }`,
 		by: "Mutation.createService", path: "input.Ports.Protocol",
 	},
+	"InstanceDeploymentOutcome": {
+		value: typed[applications.Phase],
+		out:   `mutation { deployApplicationToInstances(input: {instances: []}) { results { outcome } } }`, field: "InstanceDeployment.outcome",
+	},
 	"UndoOutcome": {
 		value: typed[resources.UndoOutcome],
 		out:   `mutation { deployApplication(input: {instance: "alpha"}) { results { rollback { outcome } } } }`, field: "UndoneWrite.outcome",
@@ -275,7 +279,7 @@ func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
 	undone := []resources.Result{{Rollback: &resources.Undone{}}}
 	warned := &policies.CreatedOverridePolicy{Warnings: []write.Warning{{}}}
-	answers := world().with(intercept{"Instance.policyPreview": value(&preview.Preview{}), "PolicyPreview.items": value([]*preview.Item{{}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Instance.timeline": value(&timeline.Connection{Nodes: []*timeline.Entry{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.changeWorkloads": value(&bulk.Payload{Results: []bulk.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
+	answers := world().with(intercept{"Instance.policyPreview": value(&preview.Preview{}), "PolicyPreview.items": value([]*preview.Item{{}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Instance.timeline": value(&timeline.Connection{Nodes: []*timeline.Entry{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.changeWorkloads": value(&bulk.Payload{Results: []bulk.Result{{}}}), "Mutation.deployApplicationToInstances": value(&applications.SeveralPayload{Results: []applications.InstanceResult{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}

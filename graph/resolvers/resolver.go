@@ -32,6 +32,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
+	"github.com/kairship-io/kairship/pkg/fleet/write/moves"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
@@ -91,4 +92,5 @@ type Write struct {
 	Policies     *policies.Writes
 	Workloads    *workloads.Service
 	Bulk         *bulk.Service
+	Moves        *moves.Service
 }

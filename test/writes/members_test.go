@@ -324,6 +324,23 @@ func TestJoinCluster(t *testing.T) {
 	tried("joinCluster", tookEffect)
 	refused(t, admin, "joinCluster", but(in, "instance", "beta"), "CONFLICT", "input.cluster")
 	refused(t, admin, "unjoinCluster", but(in, "instance", "beta"), "CONFLICT", "input.cluster")
+
+	move := but(in, "to", "beta")
+	if must[payload](t, admin, "moveCluster", but(move, "dryRun", true), "requested blockedBy { count }").Requested || joined() != "alpha" {
+		t.Error("a dry run moved it")
+	}
+	refused(t, admin, "moveCluster", but(move, "to", "alpha"), "INVALID", "input.to")
+	refused(t, admin, "moveCluster", but(move, "to", "none"), "NOT_FOUND", "input.to")
+	refused(t, admin, "moveCluster", but(move, "instance", "beta", "to", "alpha"), "CONFLICT", "input.cluster")
+	refused(t, admin, "moveCluster", but(move, "cluster", "m3"), "CONFLICT", "input.cluster")
+	refused(t, person(t, "alice"), "moveCluster", move, "FORBIDDEN", "")
+	if !must[payload](t, admin, "moveCluster", but(move, "force", true), "requested").Requested || joined() != "beta" {
+		t.Errorf("it is joined to %q", joined())
+	}
+	tried("moveCluster", tookEffect)
+	if !must[payload](t, admin, "moveCluster", but(in, "instance", "beta", "to", "alpha"), "requested operation").Requested || joined() != "alpha" {
+		t.Errorf("it is joined to %q", joined())
+	}
 	refused(t, admin, "unjoinCluster", but(in, "cluster", "../"+name), "INVALID", "input.cluster")
 	if must[payload](t, admin, "unjoinCluster", but(in, "dryRun", true), "requested").Requested || joined() != "alpha" {
 		t.Error("a dry run had it leave")

@@ -17,6 +17,9 @@ const (
 	KindJoinCluster       Kind = "JOIN_CLUSTER"
 	KindUnjoinCluster     Kind = "UNJOIN_CLUSTER"
 	KindCreateInstance    Kind = "CREATE_INSTANCE"
+	KindMoveWorkload      Kind = "MOVE_WORKLOAD"
+	KindMoveCluster       Kind = "MOVE_CLUSTER"
+	KindDrainCluster      Kind = "DRAIN_MEMBER_CLUSTER"
 )
 
 // Object is an object that an operation wrote.
@@ -43,10 +46,15 @@ type Operation struct {
 	Instance string `json:"i"`
 	// Cluster is the cluster of the inventory that is joined or removed.
 	Cluster string `json:"c,omitempty"`
+	// To is the instance that the cluster moves to.
+	To string `json:"to,omitempty"`
+	// Leaves and Enters are the member clusters that a workload moves from and to.
+	Leaves []string `json:"l,omitempty"`
+	Enters []string `json:"e,omitempty"`
 	// Version is the resourceVersion of the Cluster or Instance that was written: what
 	// is older says nothing of the operation.
 	Version string `json:"rv,omitempty"`
-	// Objects that were written, for what is propagated.
+	// Objects that were written, for what is propagated; the policy and the workload, for a workload that moves.
 	Objects []Object `json:"w,omitempty"`
 	// Began is when it was asked for.
 	Began time.Time `json:"t"`
@@ -78,6 +86,8 @@ const (
 	StepInstalled   StepName = "INSTALLED"
 	StepReachable   StepName = "REACHABLE"
 	StepIndexed     StepName = "INDEXED"
+	StepEvicted     StepName = "EVICTED"
+	StepRemoved     StepName = "REMOVED"
 )
 
 // StepState is how far a step has come.

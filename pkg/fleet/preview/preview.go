@@ -74,6 +74,9 @@ func (p *Preview) Items(first *int, effects []whatif.Effect) ([]*Item, error) {
 	return out, nil
 }
 
+// All returns all objects.
+func (p *Preview) All() []*Item { return p.items }
+
 // Targets name the workloads among the first objects, as many as Items returns at most.
 func (p *Preview) Targets() []workload.Named {
 	var out []workload.Named

@@ -50,6 +50,15 @@ func (p *Process) Terminate(t testing.TB) (ended func() error) {
 	return p.wait
 }
 
+// Kill ends the process without a chance to finish anything.
+func (p *Process) Kill(t testing.TB) {
+	t.Helper()
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatalf("killing %s: %v", p.cmd.Path, err)
+	}
+	_ = p.wait() // It was killed.
+}
+
 // Tail is the end of what it wrote.
 func (p *Process) Tail(lines int) string {
 	raw, _ := os.ReadFile(p.Log)

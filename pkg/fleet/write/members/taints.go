@@ -1,12 +1,14 @@
 package members
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
@@ -55,6 +57,33 @@ func cordoned(now []corev1.Taint, want bool) []corev1.Taint {
 		return append(slices.Clone(now), unschedulable)
 	case !want && has:
 		return slices.DeleteFunc(slices.Clone(now), isIt)
+	}
+	return now
+}
+
+// Taint gives a member cluster a taint of Kairship's own, or takes it away, for callers who may update objects in the
+// instance. A taint of the same key and effect is replaced.
+func (s *Service) Taint(ctx context.Context, instance, name string, taint corev1.Taint, want, dryRun bool) (*Payload, error) {
+	return s.change(ctx, instance, name, nil, dryRun, func(u *unstructured.Unstructured) error {
+		now, err := taintsOf(u)
+		if err != nil {
+			return err
+		}
+		return setTaints(u, tainted(now, taint, want))
+	})
+}
+
+// tainted returns taints with or without one. One that is there with the same value stays as it is.
+func tainted(now []corev1.Taint, taint corev1.Taint, want bool) []corev1.Taint {
+	at := slices.IndexFunc(now, func(t corev1.Taint) bool { return t.MatchTaint(&taint) })
+	switch {
+	case at >= 0 && want && now[at].Value == taint.Value:
+		return now
+	case at >= 0:
+		now = slices.Delete(slices.Clone(now), at, at+1)
+	}
+	if want {
+		return append(slices.Clone(now), taint)
 	}
 	return now
 }

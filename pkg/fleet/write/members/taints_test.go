@@ -116,3 +116,28 @@ func TestTaintsOfACluster(t *testing.T) {
 		t.Error("a field that Kairship does not know is lost")
 	}
 }
+
+func TestTainted(t *testing.T) {
+	own := corev1.Taint{Key: "kairship.io/drain", Value: "a", Effect: corev1.TaintEffectNoSchedule}
+	since := own
+	since.TimeAdded = &metav1.Time{Time: time.Unix(1, 0)}
+	next := own
+	next.Value = "b"
+	for _, tt := range []struct {
+		reason string
+		now    []corev1.Taint
+		taint  corev1.Taint
+		want   bool
+		after  []corev1.Taint
+	}{
+		{"the first taint", nil, own, true, []corev1.Taint{own}},
+		{"the same again keeps its time", []corev1.Taint{dedicated, since}, own, true, []corev1.Taint{dedicated, since}},
+		{"another value", []corev1.Taint{since, dedicated}, next, true, []corev1.Taint{dedicated, next}},
+		{"taken away, whatever its value", []corev1.Taint{since, dedicated}, next, false, []corev1.Taint{dedicated}},
+		{"none to take away", []corev1.Taint{dedicated}, own, false, []corev1.Taint{dedicated}},
+	} {
+		if diff := cmp.Diff(tt.after, tainted(tt.now, tt.taint, tt.want)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
+		}
+	}
+}

@@ -121,6 +121,11 @@ type WriteResult struct {
 	// nil where not all was.
 	Operation        *string
 	ConsistencyToken *string
+	// Outcomes are those of the writes.
+	Outcomes []*write.Outcome
+	// Undo undoes what was written, and returns the results with that; nil where not all was written, or no
+	// rollback was asked for.
+	Undo func(context.Context) []Result
 }
 
 // dryRunsAtOnce is how many dry runs of a call go side by side.
@@ -209,7 +214,17 @@ func (s *Service) writeAll(ctx context.Context, site *write.Site, documents []do
 		}
 		t.Results = append(t.Results, *st.result)
 	}
-	t.ConsistencyToken = s.Writer.Token(ctx, outcomes...)
+	t.Outcomes, t.ConsistencyToken = outcomes, s.Writer.Token(ctx, outcomes...)
+	if t.Done && options.Rollback && !options.DryRun {
+		t.Undo = func(ctx context.Context) []Result {
+			s.undo(ctx, site, steps)
+			results := make([]Result, len(asGiven))
+			for i, st := range asGiven {
+				results[i] = *st.result
+			}
+			return results
+		}
+	}
 	if t.Done && !options.DryRun {
 		t.Operation = s.Operations.Begin(ctx, operation.Operation{Kind: options.Operation, Instance: site.Instance, Objects: written(asGiven)})
 	}

@@ -119,7 +119,7 @@ func takeBack(ctx context.Context, site *write.Site, k write.Kind, made *write.O
 
 // sentBy is the spec of the policy that sends an object of a kind to its clusters.
 func (s *Service) sentBy(ctx context.Context, site *write.Site, kind string, o metav1.Object) (*policyv1alpha1.PropagationSpec, error) {
-	k, namespace, name := claimedBy(o.GetAnnotations())
+	k, namespace, name := ClaimedBy(o.GetAnnotations())
 	if name == "" {
 		return nil, apierror.Invalid("input.name", "no policy sends this %s to any cluster, so what is made of it would go nowhere", kind)
 	}
@@ -134,8 +134,8 @@ func (s *Service) sentBy(ctx context.Context, site *write.Site, kind string, o m
 	return &policy.Spec, nil
 }
 
-// claimedBy is the policy that Karmada noted in the annotations of a template; no name where none claimed it.
-func claimedBy(annotations map[string]string) (k write.Kind, namespace, name string) {
+// ClaimedBy is the policy that Karmada noted in the annotations of a template; no name where none claimed it.
+func ClaimedBy(annotations map[string]string) (k write.Kind, namespace, name string) {
 	if name := annotations[policyv1alpha1.PropagationPolicyNameAnnotation]; name != "" {
 		return propagationPolicies, annotations[policyv1alpha1.PropagationPolicyNamespaceAnnotation], name
 	}
