@@ -6,7 +6,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/projection/projectiontest"
 )
 
-// TestDrift: the row of a workload says whether an object differs from what Karmada sent, after each change of
+// TestDrift: the row of a workload reports whether an object differs from what Karmada sent, after each change of
 // what this follows from.
 func TestDrift(t *testing.T) {
 	customization := func(version, kind string) projectiontest.Object {
