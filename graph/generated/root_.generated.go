@@ -22270,6 +22270,11 @@ input WorkloadFilter {
   "Only those in one of these states of health. ` + "`" + `totalCount` + "`" + ` is exact."
   health: [WorkloadHealth!]
   """
+  Only those of which a placement's ` + "`" + `drift` + "`" + ` is ` + "`" + `drifted` + "`" + `; with false, only those of which none is. ` + "`" + `totalCount` + "`" + ` is
+  exact, as of ` + "`" + `freshness` + "`" + `. Not in subscriptions.
+  """
+  drifted: Boolean
+  """
   Only those whose template has one of these images: as ` + "`" + `images` + "`" + ` shows them, or without
   the digest, or without the tag too, for all of them. A ` + "`" + `*` + "`" + ` at the end stands for any ending, for example
   ` + "`" + `registry.example.com/shop/frontend:1.*` + "`" + `; ` + "`" + `sha256:…` + "`" + ` is every image with this digest.

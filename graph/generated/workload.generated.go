@@ -7345,7 +7345,7 @@ func (ec *executionContext) unmarshalInputWorkloadFilter(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"instances", "kinds", "customKinds", "namespaces", "name", "nameContains", "labelSelector", "cluster", "policy", "health", "images", "text"}
+	fieldsInOrder := [...]string{"instances", "kinds", "customKinds", "namespaces", "name", "nameContains", "labelSelector", "cluster", "policy", "health", "drifted", "images", "text"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -7422,6 +7422,13 @@ func (ec *executionContext) unmarshalInputWorkloadFilter(ctx context.Context, ob
 				return it, err
 			}
 			it.Health = data
+		case "drifted":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("drifted"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Drifted = data
 		case "images":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("images"))
 			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)

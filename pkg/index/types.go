@@ -298,6 +298,8 @@ type Projected struct {
 	Health []string
 	// ScheduledTo: only those that are scheduled to one of these member clusters.
 	ScheduledTo []string
+	// Drifted: only those of which an object differs from what Karmada sent, or of which none does; nil for both.
+	Drifted *bool `json:",omitempty"`
 	// Images: only those of which an image is found by one of these keys, see workload.ImageKeys, begins
 	// with one of these that end with a *, or has one of these digests.
 	Images []string

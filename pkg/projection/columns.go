@@ -25,11 +25,11 @@ var workloadKey = []column{{"instance", text}, {"namespace", text}, {"name", tex
 var workloadColumns = []column{
 	{"health", text}, {"uid", text}, {"resource_version", text}, {"created_at", bigint}, {"label_kv", list},
 	{"clusters", list}, {"scheduled", list}, {"policy_namespace", text}, {"policy_name", text}, {"work_name", text}, {"projection", integer},
-	{"ready", integer},
+	{"ready", integer}, {"drifted", boolean},
 }
 
 // filterColumns are those of them that lists are filtered by, beside the key and the health.
-var filterColumns = []column{{"label_kv", list}, {"scheduled", list}, {"policy_namespace", text}, {"policy_name", text}}
+var filterColumns = []column{{"label_kv", list}, {"scheduled", list}, {"policy_namespace", text}, {"policy_name", text}, {"drifted", boolean}}
 
 // docColumns are those of the table workload_doc: what a page shows, read by the ID of
 // the row in workload.

@@ -90,6 +90,7 @@ func TestConfinedReadsNothingHidden(t *testing.T) {
 		"a label":    func(q *projection.Query) { q.Labels = []string{"tier=secret"} },
 		"a selector": func(q *projection.Query) { q.Selector = selector(t, "tier in (secret,none)") },
 		"a cluster":  func(q *projection.Query) { q.ScheduledTo = []string{"secret"} },
+		"drift":      func(q *projection.Query) { q.Drifted = new(true) },
 		"an image":   func(q *projection.Query) { q.Images = []string{"secret"} },
 		"a digest":   func(q *projection.Query) { q.Images = []string{"secret*", "@secret"} },
 		"words":      func(q *projection.Query) { q.Words = []string{"secret", "word"} },

@@ -125,7 +125,13 @@ func (db *DB) customTriggers() []trigger {
 // installCustom makes the triggers that are missing. Where they were, changes of templates may have
 // been missed, and all rows are computed again, while they are read.
 func (db *DB) installCustom(ctx context.Context, s session) error {
-	installed, err := db.installTriggers(ctx, s, db.customTriggers())
+	return db.installBeside(ctx, s, db.customTriggers())
+}
+
+// installBeside makes triggers that are missing, and has all rows computed again where they were, while they are
+// read.
+func (db *DB) installBeside(ctx context.Context, s session, all []trigger) error {
+	installed, err := db.installTriggers(ctx, s, all)
 	if err != nil || !installed {
 		return err
 	}

@@ -35,6 +35,9 @@ type Query struct {
 	Policy *Policy
 	// ScheduledTo are member clusters; a workload is scheduled to one of them.
 	ScheduledTo []string
+	// Drifted selects workloads of which an object differs from what Karmada sent, or those of which none does;
+	// nil selects both.
+	Drifted *bool
 	// Images are keys of images, beginnings of images with a * behind them, or digests; a workload has
 	// one of them.
 	Images []string

@@ -29,7 +29,7 @@ func rows() []projection.Workload {
 				Name: fmt.Sprintf("%s-%d", names[i%len(names)], i/6), Kind: []string{"DEPLOYMENT", "JOB", "CRON_JOB", "STATEFUL_SET"}[i%4],
 			},
 			WorkloadState: projection.WorkloadState{
-				Health: []string{"HEALTHY", "DEGRADED", "PROGRESSING"}[i%3], CreatedAt: int64(1000 + i/4), LabelKV: []string{fmt.Sprintf("app=app%d", i%5)}, Clusters: []string{}, Scheduled: [][]string{{}, {"m1"}, {"m1", "m2"}}[i%3], Projection: projection.Version,
+				Health: []string{"HEALTHY", "DEGRADED", "PROGRESSING"}[i%3], CreatedAt: int64(1000 + i/4), LabelKV: []string{fmt.Sprintf("app=app%d", i%5)}, Clusters: []string{}, Scheduled: [][]string{{}, {"m1"}, {"m1", "m2"}}[i%3], Projection: projection.Version, Drifted: i%7 == 0,
 			},
 			WorkloadDoc: projection.WorkloadDoc{
 				Labels: map[string]string{"app": fmt.Sprintf("app%d", i%5)}, Images: []string{}, Placements: []projection.Placement{}, Ready: int32(i % 3),
@@ -108,6 +108,10 @@ func TestSelect(t *testing.T) {
 		{"a part of names", projection.Query{Instances: everywhere, NameContains: "b-"}, func(w row) bool { return strings.Contains(w.Name, "b-") }},
 		{"a part of names is no pattern", projection.Query{Instances: everywhere, NameContains: "a%"}, func(w row) bool { return strings.Contains(w.Name, "a%") }},
 		{"scheduled to one", projection.Query{Instances: everywhere, ScheduledTo: []string{"m2", "m9"}}, func(w row) bool { return has(w.Scheduled, "m2") }},
+		{"drifted", projection.Query{Instances: everywhere, Drifted: new(true)}, func(w row) bool { return w.Drifted }},
+		{"not drifted", projection.Query{Scopes: []projection.Scope{{"alpha", []string{"shop"}}}, Drifted: new(false)}, func(w row) bool {
+			return w.Instance == "alpha" && w.Namespace == "shop" && !w.Drifted
+		}},
 		{"an image", projection.Query{Instances: everywhere, Images: []string{"image:1", "image:2", "ima"}}, func(w row) bool { return has(w.ImageKeys, "image:1", "image:2") }},
 		{"words", projection.Query{Instances: everywhere, Words: []string{"word1", "o'c"}}, func(w row) bool { return strings.HasPrefix(w.Search, "word1") }},
 		{"a word is no pattern", projection.Query{Instances: everywhere, Words: []string{"word%"}}, func(row) bool { return false }},

@@ -9,7 +9,7 @@ import (
 // Version is that of what the projector computes: it changes with the meaning of a
 // column, and all rows are then projected again. A row of a later version answers queries of an
 // earlier one.
-const Version = 5
+const Version = 6
 
 // earliest is the earliest version whose rows answer queries, except those that since lists. Rows of
 // a version before it are not read, so that a release raises it when the meaning of a column changes.
@@ -18,6 +18,8 @@ const earliest = 3
 // since returns the version that rows need to have to answer the query.
 func (q *Query) since() int {
 	switch {
+	case q.Drifted != nil:
+		return 6 // It added the column drifted.
 	case q.Custom || slices.ContainsFunc(q.Kinds, isCustom):
 		return sinceCustom
 	case q.Order.Field == ByReady:
@@ -68,6 +70,8 @@ type WorkloadState struct {
 	PolicyName      string `json:"policy_name"`
 	// WorkName is the name of the Works that carry the workload.
 	WorkName string `json:"work_name"`
+	// Drifted reports whether the object of a placement differs from what Karmada sent; see workload.Drifted.
+	Drifted bool `json:"drifted"`
 	// Projection is the Version that the row was computed by.
 	Projection int `json:"projection"`
 }

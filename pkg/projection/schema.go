@@ -61,6 +61,7 @@ func (db *DB) indexes() []tableIndex {
 		{"workload_policy", "workload (instance, policy_namespace, policy_name)"},
 		{"workload_counted", "workload (instance, health)"},
 		{"workload_health", "workload (instance, health) WHERE health <> 'HEALTHY'"},
+		{"workload_drifted", order(ByNamespace) + " WHERE drifted"},
 		{"history_of", "history (instance, kind, namespace, name, id)"},
 		{"history_age", "history (at)"},
 		{"workload_custom", order(ByNamespace) + " WHERE " + strings.ReplaceAll(customKinds, "w.", "")},
@@ -191,6 +192,9 @@ func (db *DB) Install(ctx context.Context) error {
 			return err
 		}
 		if err := db.installCustom(ctx, s); err != nil {
+			return err
+		}
+		if err := db.installInterpreters(ctx, s); err != nil {
 			return err
 		}
 		if err := db.installHistory(ctx, s); err != nil {

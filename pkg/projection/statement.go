@@ -102,6 +102,9 @@ func (s *statement) where(q *Query) string {
 	if len(q.ScheduledTo) > 0 {
 		and(s.among("w.scheduled", q.ScheduledTo))
 	}
+	if q.Drifted != nil {
+		and(map[bool]string{true: "w.drifted", false: "NOT w.drifted"}[*q.Drifted]) // As the index of those that are.
+	}
 	switch {
 	case len(q.Images)+len(q.Words) == 0:
 	case q.confined():
@@ -149,7 +152,7 @@ func (q *Query) confined() bool { return q.Confined || len(q.Scopes) > 0 }
 
 // searches reports whether workloads are selected by what indexes of all instances have.
 func (q *Query) searches() bool {
-	return len(q.Labels)+len(q.ScheduledTo)+len(q.Images)+len(q.Words) > 0 || q.UID != "" || q.Selector != nil
+	return len(q.Labels)+len(q.ScheduledTo)+len(q.Images)+len(q.Words) > 0 || q.UID != "" || q.Selector != nil || q.Drifted != nil
 }
 
 // listed is the condition that a column is one of the IDs that a statement selects. PostgreSQL

@@ -16,7 +16,7 @@ var tallyKey = []column{{"instance", text}, {"namespace", text}, {"kind", text},
 // tallied reports whether the table tally has what a query selects.
 func (q *Query) tallied() bool {
 	return len(q.Names) == 0 && q.NameContains == "" && len(q.Labels) == 0 && q.Selector == nil && q.Policy == nil &&
-		len(q.ScheduledTo) == 0 && len(q.Images) == 0 && len(q.Words) == 0 && q.UID == ""
+		len(q.ScheduledTo) == 0 && len(q.Images) == 0 && len(q.Words) == 0 && q.UID == "" && q.Drifted == nil
 }
 
 // count is the expression of the number of workloads that a query selects: by a condition on

@@ -50,12 +50,14 @@ END `, condition, into, values)
 	END IF;`
 	}
 	return map[string]string{
-		"record_row":            body(row(isTracked("NEW.")), appendTo, `VALUES (NEW.cluster, NEW."group", NEW.resource, NEW.namespace, NEW.name)`),
-		"record_deleted":        body("", appendTo, `SELECT cluster, "group", resource, namespace, name FROM gone WHERE `+isTracked("")),
-		"record_custom":         body(row(isCustomTemplate("NEW.")), appendTo, `VALUES (NEW.cluster, NEW."group", NEW.resource, NEW.namespace, NEW.name)`),
-		"record_deleted_custom": body("", appendTo, `SELECT cluster, "group", resource, namespace, name FROM gone WHERE `+isCustomTemplate("")),
-		"record_pod":            body(row(isPod("NEW.")), appendPod, `VALUES (NEW.cluster, NEW.namespace, NEW.name)`),
-		"record_deleted_pods":   body("", appendPod, `SELECT cluster, namespace, name FROM gone WHERE `+isPod("")),
+		"record_row":                  body(row(isTracked("NEW.")), appendTo, `VALUES (NEW.cluster, NEW."group", NEW.resource, NEW.namespace, NEW.name)`),
+		"record_deleted":              body("", appendTo, `SELECT cluster, "group", resource, namespace, name FROM gone WHERE `+isTracked("")),
+		"record_custom":               body(row(isCustomTemplate("NEW.")), appendTo, `VALUES (NEW.cluster, NEW."group", NEW.resource, NEW.namespace, NEW.name)`),
+		"record_deleted_custom":       body("", appendTo, `SELECT cluster, "group", resource, namespace, name FROM gone WHERE `+isCustomTemplate("")),
+		"record_interpreter":          body(row(isInterpreter("NEW.")), appendTo, `VALUES (NEW.cluster, NEW."group", NEW.resource, NEW.namespace, NEW.name)`),
+		"record_deleted_interpreters": body("", appendTo, `SELECT cluster, "group", resource, namespace, name FROM gone WHERE `+isInterpreter("")),
+		"record_pod":                  body(row(isPod("NEW.")), appendPod, `VALUES (NEW.cluster, NEW.namespace, NEW.name)`),
+		"record_deleted_pods":         body("", appendPod, `SELECT cluster, namespace, name FROM gone WHERE `+isPod("")),
 		"record_moved": body(`IF TG_OP = 'UPDATE' THEN
 		IF NEW.instance = OLD.instance THEN
 			RETURN NULL;

@@ -216,7 +216,8 @@ func TestFilters(t *testing.T) {
 	for _, filter := range []m{{"customKinds": []string{"Transcoder.media.example.com"}}, {"kinds": []string{"DEPLOYMENT", "CUSTOM"}}} {
 		refusedStream(t, admin, "workloadChanged", "filter: WorkloadFilter", m{"filter": filter}, "INVALID", "filter.kinds", "custom workloads are not followed")
 	}
-	tried["Subscription.workloadChanged(filter.customKinds)"] = true
+	refusedStream(t, admin, "workloadChanged", "filter: WorkloadFilter", m{"filter": m{"drifted": true}}, "INVALID", "filter.drifted", "drift is not followed")
+	tried["Subscription.workloadChanged(filter.customKinds)"], tried["Subscription.workloadChanged(filter.drifted)"] = true, true
 	for _, argument := range schema.Arguments(schema.Load()) {
 		if strings.HasPrefix(argument, "Subscription.") && !tried[argument] {
 			t.Errorf("nothing tries %s", argument)

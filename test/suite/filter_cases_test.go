@@ -164,6 +164,10 @@ func (w *world) workloadCases(list schema.List) []filterCase {
 		{argument: "filter.cluster", value: []string{"none-such"}, match: nothing, why: "nothing is scheduled there"},
 		{argument: "filter.cluster", value: []string{}, match: nothing, why: "no member at all"},
 
+		{argument: "filter.drifted", value: false, match: everything, why: "no object was changed in a member"},
+		{argument: "filter.drifted", value: true, match: nothing, why: "no object was changed in a member"},
+		{argument: "filter.drifted", value: nil, match: everything, why: "null is no filter"},
+
 		{argument: "filter.images", value: []string{image}, match: everything, why: "a whole image"},
 		{argument: "filter.images", value: []string{"none-such", strings.TrimSuffix(image, ":1.0.0")}, match: everything, why: "an image of any tag, and values are joined by OR"},
 		{argument: "filter.images", value: []string{image + "-alpha", "suite/main:1.0.0"}, match: nothing, why: "a part of an image is another image"},

@@ -138,6 +138,9 @@ func TestDriftIsShown(t *testing.T) {
 	shows(alice, "the same without the manager", func(d *driftAnswer) bool {
 		return d.Drifted && len(d.Fields) == 1 && d.Fields[0].Manager == nil && d.ManagersMessage != nil && strings.Contains(*d.ManagersMessage, "clusters/proxy")
 	})
+	for name, want := range map[string]int{"admin": 1, "alice": 1, "bob": 0, "mallory": 0} {
+		listedAsDrifted(t, person(t, name), namespace, want)
+	}
 	for _, name := range []string{"bob", "mallory"} {
 		if d, err := driftOf(t.Context(), person(t, name), namespace); d != nil || err != nil {
 			t.Errorf("%s gets %s, %v", name, d, err)
@@ -146,6 +149,7 @@ func TestDriftIsShown(t *testing.T) {
 	// A label is overwritten at once, and the annotation with it.
 	change(`{"metadata":{"labels":{"karmada.io/managed":"true","work.karmada.io/permanent-id":"found"}}}`)
 	shows(admin, "Karmada has overwritten it", none)
+	listedAsDrifted(t, admin, namespace, 0)
 
 	suspend := func(suspended bool) {
 		t.Helper()
@@ -174,4 +178,34 @@ func TestDriftIsShown(t *testing.T) {
 	})
 	suspend(false)
 	shows(admin, "Karmada has written what it sent", none)
+}
+
+// listedAsDrifted expects that a list of what has drifted in a namespace has a number of workloads, and that of what
+// has not drifted the others that the user sees.
+func listedAsDrifted(t *testing.T, as *gql.Client, namespace string, want int) {
+	t.Helper()
+	type list struct {
+		TotalCount int
+		Nodes      []struct {
+			Placements []struct{ Drift *driftAnswer }
+		}
+	}
+	poll.Until(t, within, "the lists have what has drifted, and the rest", func(ctx context.Context) error {
+		data, _, err := gql.Query[struct{ Drifted, Other, All list }](ctx, as, `query($in: [String!]) {
+			drifted: workloads(filter: {namespaces: $in, drifted: true}) { totalCount nodes { placements { drift { `+driftFields+` } } } }
+			other: workloads(filter: {namespaces: $in, drifted: false}) { totalCount }
+			all: workloads(filter: {namespaces: $in}) { totalCount } }`, map[string]any{"in": []string{namespace}})
+		if err != nil {
+			return err
+		}
+		if data.Drifted.TotalCount != want || len(data.Drifted.Nodes) != want || data.Other.TotalCount != data.All.TotalCount-want {
+			return fmt.Errorf("got %+v", data)
+		}
+		for _, node := range data.Drifted.Nodes {
+			if len(node.Placements) != 1 || node.Placements[0].Drift == nil || !node.Placements[0].Drift.Drifted {
+				return fmt.Errorf("a placement says otherwise: %+v", node)
+			}
+		}
+		return nil
+	})
 }

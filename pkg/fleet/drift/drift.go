@@ -89,6 +89,11 @@ func Of(o *Observed) (*Drift, error) {
 		return nil, err
 	}
 	changes := differing(sent, o.Object)
+	if len(changes) == 0 {
+		d := &Drift{Fields: []Field{}}
+		d.Action, d.Message = o.action(sent, nil)
+		return d, nil
+	}
 	retained, err := retainedOf(sent, o.Object)
 	if err != nil {
 		return nil, err

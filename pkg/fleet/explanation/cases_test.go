@@ -174,6 +174,7 @@ var codeCases = []struct {
 	{"APPLY_INVALID m1", "the API server's words", unapplied(`Deployment.apps "web" is invalid: spec.replicas: must be positive`), StageApply, StateFailed},
 	{"APPLY_UNAUTHORIZED m1", "a token that ended", unapplied("Unauthorized"), StageApply, StateFailed},
 	{"APPLY_UNREACHABLE m1", "a closed port", unapplied("dial tcp 10.0.0.1:6443: connect: connection refused"), StageApply, StateFailed},
+	{"APPLY_FAILED m1", "a webhook that cannot be called", unapplied(`Internal error occurred: failed calling webhook "x": connect: connection refused`), StageApply, StateFailed},
 	{"APPLY_FAILED m1", "words that are not known", unapplied("the storage is read only"), StageApply, StateFailed},
 	{"CLUSTER_NOT_READY m1", "it runs there", func(x *workload.Explainable) {
 		scheduled(x)

@@ -190,6 +190,7 @@ var failurePatterns = []struct {
 	code Code
 }{
 	{"already exists in the cluster", ApplyConflict},
+	{"failed calling webhook", ApplyFailed}, // The cluster answered: what it did not reach is the webhook.
 	{"namespaces \"", ApplyNamespaceMissing},
 	{"no matches for kind", ApplyAPIMissing},
 	{"the server could not find the requested resource", ApplyAPIMissing},

@@ -19,7 +19,7 @@ func queryOf(q *index.ListQuery) (*projection.Query, error) {
 	}
 	if only := q.Projected; only != nil {
 		p.Health, p.ScheduledTo, p.Images, p.Words = only.Health, only.ScheduledTo, only.Images, only.Words
-		p.UID, p.Relevant = only.UID, only.Relevant
+		p.UID, p.Relevant, p.Drifted = only.UID, only.Relevant, only.Drifted
 	}
 	p.Instances, p.Scopes = reachOf(q)
 	for _, t := range q.Types {

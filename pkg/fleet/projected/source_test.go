@@ -368,6 +368,8 @@ func TestListNarrows(t *testing.T) {
 		}, "d"},
 		{"any health", func(q *index.ListQuery) { q.Projected.Health = nil }, "a b c d e"},
 		{"clusters", func(q *index.ListQuery) { q.Projected.ScheduledTo = []string{"m-b", "m-a"} }, "b"},
+		{"drifted", func(q *index.ListQuery) { q.Projected.Drifted = new(true) }, ""},
+		{"not drifted", func(q *index.ListQuery) { q.Projected.Drifted = new(false) }, "b c d"},
 		{"images", func(q *index.ListQuery) { q.Projected.Images = []string{"image-b", "image-c"} }, "b c"},
 		{"words", func(q *index.ListQuery) { q.Projected.Words = []string{"shop", "name-d"} }, "d"},
 		{"an order", func(q *index.ListQuery) {

@@ -51,20 +51,19 @@ func (s *Service) Drift(ctx context.Context, p *Placement) (*Drift, error) {
 	if err != nil || o == nil {
 		return nil, apierror.In(err, w.Instance)
 	}
-	observed := &drift.Observed{Leaving: !p.Scheduled}
-	if observed.Work, err = index.Decode[workv1alpha1.Work](o); err != nil {
+	work, err := index.Decode[workv1alpha1.Work](o)
+	if err != nil {
 		return nil, err
 	}
-	if observed.Object, err = generic(m.Indexed); err != nil {
+	raw, err := m.Indexed.Text()
+	if err != nil {
 		return nil, err
 	}
-	if p.Stale {
-		observed.Unreachable = p.Message
-	}
-	if observed.Interpreter, err = s.customizes(ctx, w, configv1alpha1.InterpreterOperationRetain); err != nil {
+	customization, err := s.customizes(ctx, w, configv1alpha1.InterpreterOperationRetain)
+	if err != nil {
 		return nil, apierror.In(err, w.Instance)
 	}
-	found, err := drift.Of(observed)
+	found, err := driftIn(&p.PlacementStatus, w.kind, work, raw, customization)
 	if err != nil || found == nil {
 		return nil, err
 	}
@@ -74,19 +73,61 @@ func (s *Service) Drift(ctx context.Context, p *Placement) (*Drift, error) {
 	}}, nil
 }
 
+// driftIn compares the object of a placement, as JSON, with the manifest in its Work. customization is the name of a
+// ResourceInterpreterCustomization that retains fields of the kind; empty for none.
+func driftIn(p *PlacementStatus, kind Kind, work *workv1alpha1.Work, object []byte, customization string) (*drift.Drift, error) {
+	u, err := unstructuredOf(object)
+	if err != nil {
+		return nil, err
+	}
+	u.SetGroupVersionKind(kind.GVK())
+	o := &drift.Observed{Work: work, Object: u, Leaving: !p.Scheduled, Interpreter: customization}
+	if p.Stale {
+		o.Unreachable = p.Message
+	}
+	return drift.Of(o)
+}
+
+// Drifted reports whether the object of a placement differs from what Karmada sent, and is not what Karmada leaves to
+// the cluster: for some placement, Service.Drift has a Drift that is Drifted. The Works and the objects are those of the
+// clusters, the objects as JSON too; customizations are those of the instance.
+func (s *Status) Drifted(f *Facts, works map[string]*workv1alpha1.Work, objects map[string][]byte, customizations []*configv1alpha1.ResourceInterpreterCustomization) (bool, error) {
+	retaining := interpreter.Customizes(customizations, f.Kind.GVK(), configv1alpha1.InterpreterOperationRetain)
+	for i := range s.Placements {
+		p := &s.Placements[i]
+		o, work, text := f.Objects[p.Cluster], works[p.Cluster], objects[p.Cluster]
+		if o == nil || work == nil || text == nil || !o.BelongsTo(s.BindingID) {
+			continue // Its placement has no drift.
+		}
+		d, err := driftIn(p, f.Kind, work, text, retaining)
+		if err != nil {
+			return false, err
+		}
+		if d != nil && d.Drifted {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // generic is a whole object with its integers.
 func generic(o *index.Object) (*unstructured.Unstructured, error) {
 	raw, err := o.Text()
 	if err != nil {
 		return nil, err
 	}
-	u := &unstructured.Unstructured{}
-	if err := utiljson.Unmarshal(raw, &u.Object); err != nil {
+	u, err := unstructuredOf(raw)
+	if err != nil {
 		return nil, err
 	}
 	u.SetAPIVersion(o.APIVersion)
 	u.SetKind(o.Kind)
 	return u, nil
+}
+
+func unstructuredOf(raw []byte) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	return u, utiljson.Unmarshal(raw, &u.Object)
 }
 
 // customizationsOf reads the customizations of an instance's resource interpreter.

@@ -30,6 +30,7 @@ type Filter struct {
 	Cluster       []string
 	Policy        *PolicyReference
 	Health        []Health
+	Drifted       *bool
 	Images        []string
 	Text          *string
 }
@@ -209,10 +210,10 @@ func (a ListArgs) projected(words []string) *index.Projected {
 	if f == nil {
 		f = &Filter{}
 	}
-	if f.Health == nil && f.Cluster == nil && f.Images == nil && f.Text == nil && !a.Order.projected() {
+	if f.Health == nil && f.Cluster == nil && f.Drifted == nil && f.Images == nil && f.Text == nil && !a.Order.projected() {
 		return nil
 	}
-	p := &index.Projected{ScheduledTo: f.Cluster, Images: f.Images, Words: words}
+	p := &index.Projected{ScheduledTo: f.Cluster, Drifted: f.Drifted, Images: f.Images, Words: words}
 	if f.Health != nil {
 		p.Health = []string{}
 	}

@@ -194,6 +194,9 @@ func (f *Filter) Matcher() (func(*Observed) bool, error) {
 	if slices.Contains(f.Kinds, KindCustom) || f.CustomKinds != nil {
 		return nil, apierror.Invalid("filter.kinds", "Custom workloads are not followed here: follow the objects of their kind with resourceChanged, or their bindings, and list workloads when one changes")
 	}
+	if f.Drifted != nil {
+		return nil, apierror.Invalid("filter.drifted", "Drift is not followed here: list workloads with this filter when an object changes")
+	}
 	if f.Policy != nil && f.Policy.Name == "" {
 		return nil, apierror.Invalid("filter.policy.name", "Give the name of a policy")
 	}

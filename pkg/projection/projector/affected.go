@@ -59,7 +59,7 @@ func concernOf(c *projection.Change, joined map[string]projection.Collection) co
 	case is(index.OverridePolicies):
 		// Which workloads a policy selected before its change, nothing says any more.
 		return concern{affected: &projection.Affected{Instance: instance, Namespace: c.Namespace}}
-	case is(index.ClusterOverridePolicies):
+	case is(index.ClusterOverridePolicies), is(index.ResourceInterpreterCustomizations):
 		return concern{affected: &projection.Affected{Instance: instance, All: true}}
 	case is(index.MemberClusters):
 		return concern{member: &projection.MemberKey{Instance: instance, Name: c.Name}}

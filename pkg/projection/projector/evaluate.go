@@ -11,8 +11,8 @@ import (
 )
 
 // rowOf is the row of a workload: what its template says, and the state that its facts
-// give. A state that cannot be computed is UNKNOWN, with the reason.
-func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workload.Facts, err error) projection.Workload {
+// give, and whether an object has drifted. A state that cannot be computed is UNKNOWN, with the reason.
+func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workload.Facts, err error, drifted func(*workload.Facts, *workload.Status) bool) projection.Workload {
 	kind := workload.Kind(key.Kind)
 	row := projection.Workload{
 		WorkloadKey: key,
@@ -47,6 +47,7 @@ func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workloa
 		return row
 	}
 	status := workload.Evaluate(*facts)
+	row.Drifted = drifted(facts, &status)
 	row.Health, row.Message, row.Suspended, row.BindingID = string(status.Health), status.Message, status.Suspended, status.BindingID
 	row.Desired, row.Updated, row.Ready, row.Available = status.Replicas.Desired, status.Replicas.Updated, status.Replicas.Ready, status.Replicas.Available
 	for _, p := range status.Placements {

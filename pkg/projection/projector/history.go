@@ -57,7 +57,7 @@ func (l *loader) observeObjects(changes []projection.Change, w *projection.Write
 				key := projection.ObjectKey{Instance: instance, Kind: historyKind(t), Namespace: c.Namespace, Name: c.Name}
 				keys[key] = resource(c.Cluster, t, c.Namespace, c.Name)
 				if _, read := l.objects[keys[key]]; !read {
-					l.missing[projection.Whole][keys[key]] = true
+					l.missing[keys[key]] = true
 				}
 			}
 		}

@@ -8,7 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	configv1alpha1 "github.com/karmada-io/karmada/pkg/apis/config/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -29,16 +31,19 @@ type loader struct {
 	members map[string]map[string]workload.Member
 	// objects are the decoded objects; nil for one that the index does not have.
 	objects map[projection.ResourceKey]*decoded
-	missing map[projection.Piece]map[projection.ResourceKey]bool
-	// overrides are the override policies of namespaces, by keys without a name.
-	overrides        map[projection.ResourceKey][]*decoded
-	missingOverrides map[projection.ResourceKey]bool
+	missing map[projection.ResourceKey]bool
+	// lists are the override policies of namespaces, and the customizations of resource interpreters, by keys
+	// without a name.
+	lists        map[projection.ResourceKey][]*decoded
+	missingLists map[projection.ResourceKey]bool
 }
 
 // decoded is an object, or why it cannot be read.
 type decoded struct {
 	value any
-	err   error
+	// text is the object as JSON, of one in a member.
+	text []byte
+	err  error
 }
 
 func newLoader(s *projection.Snapshot) (*loader, error) {
@@ -48,8 +53,8 @@ func newLoader(s *projection.Snapshot) (*loader, error) {
 	}
 	l := &loader{
 		snapshot: s, joined: make(map[string]projection.Collection, len(collections)), members: map[string]map[string]workload.Member{},
-		objects: map[projection.ResourceKey]*decoded{}, missing: map[projection.Piece]map[projection.ResourceKey]bool{projection.Whole: {}, projection.Metadata: {}},
-		overrides: map[projection.ResourceKey][]*decoded{}, missingOverrides: map[projection.ResourceKey]bool{},
+		objects: map[projection.ResourceKey]*decoded{}, missing: map[projection.ResourceKey]bool{},
+		lists: map[projection.ResourceKey][]*decoded{}, missingLists: map[projection.ResourceKey]bool{},
 	}
 	for _, c := range collections {
 		l.joined[c.Cluster] = c
@@ -60,10 +65,11 @@ func newLoader(s *projection.Snapshot) (*loader, error) {
 // evaluate computes the rows of some workloads, and finds those that the index does not have.
 func (l *loader) evaluate(keys []projection.WorkloadKey) (rows []projection.Workload, gone []projection.WorkloadKey, err error) {
 	for _, key := range keys {
-		// The first two are needed in any case.
+		// These are needed in any case.
 		s := &source{loader: l, key: key}
 		_, _ = s.template()
 		_, _ = s.Binding()
+		_, _ = s.customizations()
 	}
 	waiting := keys
 	for {
@@ -86,7 +92,7 @@ func (l *loader) evaluate(keys []projection.WorkloadKey) (rows []projection.Work
 				again = append(again, key)
 				continue
 			}
-			row := rowOf(key, template, facts, err)
+			row := rowOf(key, template, facts, err, s.drifted)
 			if workload.Kind(key.Kind).Custom() {
 				row.Object = storedCustom(template, s.resource)
 			}
@@ -100,32 +106,30 @@ func (l *loader) evaluate(keys []projection.WorkloadKey) (rows []projection.Work
 
 // load reads what is missing.
 func (l *loader) load() error {
-	for part, keys := range l.missing {
-		objects, err := l.snapshot.Objects(part, slices.Collect(maps.Keys(keys)))
-		if err != nil {
-			return err
-		}
-		for key := range keys {
-			l.objects[key] = nil
-		}
-		for i := range objects {
-			l.objects[objects[i].ResourceKey] = decode(&objects[i])
-		}
-		clear(keys)
-	}
-	policies, err := l.snapshot.InNamespaces(slices.Collect(maps.Keys(l.missingOverrides)))
+	objects, err := l.snapshot.Objects(projection.Whole, slices.Collect(maps.Keys(l.missing)))
 	if err != nil {
 		return err
 	}
-	for key := range l.missingOverrides {
-		l.overrides[key] = nil
+	for key := range l.missing {
+		l.objects[key] = nil
 	}
-	for i := range policies {
-		key := policies[i].ResourceKey
+	for i := range objects {
+		l.objects[objects[i].ResourceKey] = decode(&objects[i])
+	}
+	clear(l.missing)
+	listed, err := l.snapshot.InNamespaces(slices.Collect(maps.Keys(l.missingLists)))
+	if err != nil {
+		return err
+	}
+	for key := range l.missingLists {
+		l.lists[key] = nil
+	}
+	for i := range listed {
+		key := listed[i].ResourceKey
 		key.Name = ""
-		l.overrides[key] = append(l.overrides[key], decode(&policies[i]))
+		l.lists[key] = append(l.lists[key], decode(&listed[i]))
 	}
-	clear(l.missingOverrides)
+	clear(l.missingLists)
 	return nil
 }
 
@@ -196,10 +200,12 @@ func decode(o *projection.Object) *decoded {
 		d.value = &policyv1alpha1.OverridePolicy{} // The same.
 	case withoutKind(index.MemberClusters):
 		d.value = &clusterv1alpha1.Cluster{}
+	case withoutKind(index.ResourceInterpreterCustomizations):
+		d.value = &configv1alpha1.ResourceInterpreterCustomization{}
 	case withoutKind(index.Works):
-		d.value = &metav1.ObjectMeta{}
+		d.value = &workv1alpha1.Work{}
 	default:
-		d.value = &workload.Object{}
+		d.value, d.text = &workload.Object{}, o.Text
 	}
 	if err := jsonv2.Unmarshal(o.Text, d.value, lenient); err != nil {
 		d.err = fmt.Errorf("reading %s %s/%s of %s: %w", o.Resource, o.Namespace, o.Name, o.Cluster, err)

@@ -98,7 +98,7 @@ func (l *loader) compareMembers(keys []projection.MemberKey, w *projection.Write
 	resources := make([]projection.ResourceKey, len(keys))
 	for i, key := range keys {
 		resources[i] = resource(v1alpha1.VirtualClusterName(key.Instance), index.MemberClusters, "", key.Name)
-		l.missing[projection.Whole][resources[i]] = true
+		l.missing[resources[i]] = true
 	}
 	if err := l.load(); err != nil {
 		return err

@@ -2,13 +2,16 @@ package projector
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	configv1alpha1 "github.com/karmada-io/karmada/pkg/apis/config/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -28,11 +31,11 @@ type source struct {
 }
 
 // find looks for an object among those that were read; nil when the index has none.
-func find[T any](s *source, part projection.Piece, key projection.ResourceKey) (*T, error) {
+func find[T any](s *source, key projection.ResourceKey) (*T, error) {
 	d, known := s.loader.objects[key]
 	switch {
 	case !known:
-		s.loader.missing[part][key] = true
+		s.loader.missing[key] = true
 		s.incomplete = true
 		return nil, nil //nolint:nilnil // It is read, and asked for again.
 	case d == nil:
@@ -62,7 +65,7 @@ func (s *source) template() (*workload.Object, error) {
 	if s.kind().Custom() {
 		return s.customTemplate()
 	}
-	return find[workload.Object](s, projection.Whole, s.in(s.virtual()))
+	return find[workload.Object](s, s.in(s.virtual()))
 }
 
 // customTemplate is the template of a custom workload; nil when no binding is made for it. It is the one
@@ -81,7 +84,7 @@ func (s *source) customTemplate() (*workload.Object, error) {
 	plural, singular := meta.UnsafeGuessKindToResource(gvk)
 	for _, gvr := range []schema.GroupVersionResource{plural, singular} {
 		t := index.Type{Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource}
-		o, err := find[workload.Object](s, projection.Whole, resource(s.virtual(), t, s.key.Namespace, s.key.Name))
+		o, err := find[workload.Object](s, resource(s.virtual(), t, s.key.Namespace, s.key.Name))
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +98,7 @@ func (s *source) customTemplate() (*workload.Object, error) {
 
 // Binding implements workload.Source.
 func (s *source) Binding() (*workv1alpha2.ResourceBinding, error) {
-	return find[workv1alpha2.ResourceBinding](s, projection.Whole, resource(s.virtual(), index.ResourceBindings, s.key.Namespace, s.kind().BindingName(s.key.Name)))
+	return find[workv1alpha2.ResourceBinding](s, resource(s.virtual(), index.ResourceBindings, s.key.Namespace, s.kind().BindingName(s.key.Name)))
 }
 
 // Policy implements workload.Source.
@@ -104,7 +107,7 @@ func (s *source) Policy(ref *workload.PolicyRef) (*policyv1alpha1.PropagationPol
 	if ref.ClusterScoped() {
 		t = index.ClusterPropagationPolicies
 	}
-	return find[policyv1alpha1.PropagationPolicy](s, projection.Whole, resource(s.virtual(), t, ref.Namespace, ref.Name))
+	return find[policyv1alpha1.PropagationPolicy](s, resource(s.virtual(), t, ref.Namespace, ref.Name))
 }
 
 // Members implements workload.Source.
@@ -118,21 +121,32 @@ func (s *source) OverridePolicies() ([]*policyv1alpha1.OverridePolicy, error) {
 	for _, key := range []projection.ResourceKey{
 		resource(s.virtual(), index.ClusterOverridePolicies, "", ""), resource(s.virtual(), index.OverridePolicies, s.key.Namespace, ""),
 	} {
-		policies, known := s.loader.overrides[key]
-		if !known {
-			s.loader.missingOverrides[key] = true
-			s.incomplete = true
+		policies, err := list[policyv1alpha1.OverridePolicy](s, key)
+		if err != nil {
+			return nil, err
 		}
-		for _, d := range policies {
-			if d.err != nil {
-				return nil, d.err
-			}
-			p, ok := d.value.(*policyv1alpha1.OverridePolicy)
-			if !ok {
-				return nil, fmt.Errorf("an override policy was read as %T", d.value)
-			}
-			all = append(all, p)
+		all = append(all, policies...)
+	}
+	return all, nil
+}
+
+// list looks for the objects of a namespace among those that were read.
+func list[T any](s *source, key projection.ResourceKey) ([]*T, error) {
+	found, known := s.loader.lists[key]
+	if !known {
+		s.loader.missingLists[key] = true
+		s.incomplete = true
+	}
+	all := make([]*T, 0, len(found))
+	for _, d := range found {
+		if d.err != nil {
+			return nil, d.err
 		}
+		v, ok := d.value.(*T)
+		if !ok {
+			return nil, fmt.Errorf("%s in namespace %q were read as %T", key.Resource, key.Namespace, d.value)
+		}
+		all = append(all, v)
 	}
 	return all, nil
 }
@@ -140,21 +154,60 @@ func (s *source) OverridePolicies() ([]*policyv1alpha1.OverridePolicy, error) {
 // Objects implements workload.Source. Nothing is collected from a foreign member.
 func (s *source) Objects(clusters []string) (map[string]*workload.Object, error) {
 	clusters = slices.DeleteFunc(slices.Clone(clusters), func(cluster string) bool { return s.loader.joined[cluster].Instance != s.key.Instance })
-	return findEach[workload.Object](s, projection.Whole, clusters, s.in)
+	return findEach[workload.Object](s, clusters, s.in)
 }
 
 // Works implements workload.Source.
 func (s *source) Works(clusters []string) (map[string]*metav1.ObjectMeta, error) {
-	return findEach[metav1.ObjectMeta](s, projection.Metadata, clusters, func(cluster string) projection.ResourceKey {
-		return resource(s.virtual(), index.Works, workload.ExecutionNamespace(cluster), s.kind().WorkName(s.key.Namespace, s.key.Name))
-	})
+	works, err := findEach[workv1alpha1.Work](s, clusters, s.work)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]*metav1.ObjectMeta, len(works))
+	for cluster, work := range works {
+		all[cluster] = &work.ObjectMeta
+	}
+	return all, nil
+}
+
+// work is the key of the Work that carries the workload to a cluster.
+func (s *source) work(cluster string) projection.ResourceKey {
+	return resource(s.virtual(), index.Works, workload.ExecutionNamespace(cluster), s.kind().WorkName(s.key.Namespace, s.key.Name))
+}
+
+// customizations are those of the instance's resource interpreter.
+func (s *source) customizations() ([]*configv1alpha1.ResourceInterpreterCustomization, error) {
+	return list[configv1alpha1.ResourceInterpreterCustomization](s, resource(s.virtual(), index.ResourceInterpreterCustomizations, "", ""))
+}
+
+// drifted reports whether an object differs from what Karmada sent. An object that cannot be compared is not
+// counted as such; Placement.drift then has the error.
+func (s *source) drifted(facts *workload.Facts, status *workload.Status) bool {
+	if len(facts.Objects) == 0 {
+		return false
+	}
+	customizations, err := s.customizations()
+	if err != nil {
+		return false
+	}
+	clusters := slices.Collect(maps.Keys(facts.Objects))
+	works, err := findEach[workv1alpha1.Work](s, clusters, s.work)
+	if err != nil {
+		return false
+	}
+	objects := make(map[string][]byte, len(clusters))
+	for _, cluster := range clusters {
+		objects[cluster] = s.loader.objects[s.in(cluster)].text
+	}
+	drifted, err := status.Drifted(facts, works, objects, customizations)
+	return err == nil && drifted
 }
 
 // findEach looks for an object of each cluster.
-func findEach[T any](s *source, part projection.Piece, clusters []string, key func(cluster string) projection.ResourceKey) (map[string]*T, error) {
+func findEach[T any](s *source, clusters []string, key func(cluster string) projection.ResourceKey) (map[string]*T, error) {
 	all := make(map[string]*T, len(clusters))
 	for _, cluster := range clusters {
-		o, err := find[T](s, part, key(cluster))
+		o, err := find[T](s, key(cluster))
 		if err != nil {
 			return nil, err
 		}

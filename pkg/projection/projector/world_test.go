@@ -30,6 +30,7 @@ type captured struct {
 	objects map[string]projectiontest.Object
 	members []projection.Collection
 	facts   workload.Facts
+	drifted bool
 }
 
 const capturedFolder = "../../fleet/workload/testdata"
@@ -202,7 +203,7 @@ func (w *world) row(t *testing.T, key projection.WorkloadKey) *projection.Worklo
 // is expects the row that follows from the facts.
 func (w *world) is(t *testing.T, reason string, c *captured) {
 	t.Helper()
-	want := rowOf(c.key, c.facts.Template, &c.facts, nil)
+	want := rowOf(c.key, c.facts.Template, &c.facts, nil, func(*workload.Facts, *workload.Status) bool { return c.drifted })
 	got := w.row(t, c.key)
 	if got == nil {
 		t.Errorf("%s: there is no row", reason)
