@@ -98,6 +98,7 @@ components:
 .PHONY: ui
 ui: ## Build the GraphiQL page when its sources changed (without npm the page says how to get it)
 	@hack/ui.sh
+	@hack/identityprovider.sh
 
 .PHONY: generate
 generate: ## Generate code and manifests: GraphQL server, deep copies, CRDs, roles, the role reference

@@ -43,6 +43,8 @@ type options struct {
 	externalURL      string
 	externalCAFile   string
 
+	signIn signInOptions
+
 	instances instanceOptions
 
 	requestTimeout time.Duration
@@ -94,6 +96,7 @@ func (o *options) flags() []flags.Group {
 			f.StringVar(&o.externalURL, "external-url", "", "`URL` under which clients reach this server, for the kubeconfigs it hands out; when empty, the address that each request was sent to")
 			f.StringVar(&o.externalCAFile, "external-ca-file", "", "`file` with the authorities that clients need to verify that URL, in PEM, for the same kubeconfigs; when empty, clients have to trust it already; read again when it changes")
 		}),
+		flags.NewGroup("Sign-in", o.signIn.define),
 		flags.NewGroup("Instances", o.instances.define),
 		flags.NewGroup("Requests", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.requestTimeout, "request-timeout", server.DefaultRequestTimeout, "how long one operation may take; what is done by then is returned")
@@ -170,6 +173,7 @@ func (o *options) validate(problems *flags.Problems) {
 	o.observability.validate(problems)
 	check(o.shutdownDelay >= 0, "--shutdown-delay: must not be less than 0, and is %s", o.shutdownDelay)
 	o.validateEndpoint(problems)
+	o.signIn.validate(problems)
 	if o.metricsAddress != "" {
 		host, _, err := net.SplitHostPort(o.metricsAddress)
 		check(err == nil, "--metrics-bind-address: %v", err)

@@ -107,9 +107,14 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		return nil, err
 	}
 	permissions := authz.NewResolver(authz.NewRulesReviewer(kube.AuthorizationV1().RESTClient()), kube.AuthorizationV1().SubjectAccessReviews(), time.Now, logger)
-	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
-	authenticator.Authorities, authenticator.ReviewLimiter = accepted.accept, newTokenReviewLimiter(ask)
-	sessions := &authz.SessionChecker{Recheck: authenticator.Recheck, Review: permissions.Review, Interval: o.streams.permissionsCheck}
+	reviewed := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
+	reviewed.Authorities, reviewed.ReviewLimiter = accepted.accept, newTokenReviewLimiter(ask)
+	tokens := newTokens(o, kube)
+	people, err := o.signIn.newSignIn(kube, reviewed, tokens.Keys, logger)
+	if err != nil {
+		return nil, err
+	}
+	sessions := &authz.SessionChecker{Recheck: people.tokens.Recheck, Review: permissions.Review, Interval: o.streams.permissionsCheck}
 	if err := flushOnRoleChanges(ctx, inventory, func() { permissions.Flush(); sessions.CheckNow() }); err != nil {
 		return nil, err
 	}
@@ -117,7 +122,6 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	if err != nil {
 		return nil, err
 	}
-	tokens := newTokens(o, kube)
 	source := &projected.Source{Index: idx, Projection: states, Timeout: o.indexTimeout, Now: time.Now}
 	if states != nil {
 		source.Pods, source.Sent = states, states
@@ -154,7 +158,8 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	cfg := server.Config{
 		Quotas:             users,
 		Schema:             schema,
-		Authenticator:      authenticator,
+		Authenticator:      people.tokens,
+		SignIn:             people.handler,
 		Authorizer:         permissions,
 		RequestScope:       scope,
 		Begin:              withTokens(tokens.Begin),
@@ -187,7 +192,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		return nil, err
 	}
 	handler, flush, err := withPassthrough(ctx, api, passthrough.Config{
-		Clients: clients, Authenticator: authenticator, Permissions: permissions, Index: nativeapi.NewService(fleet.Resources, scope),
+		Clients: clients, Authenticator: people.tokens, Permissions: permissions, Index: nativeapi.NewService(fleet.Resources, scope),
 		Quotas: users, Timeout: o.limits.nativeTimeout, IndexTimeout: o.requestTimeout, SessionTimeout: o.limits.sessionTimeout, Logger: logger,
 	}, inventory, kube)
 	if err != nil {

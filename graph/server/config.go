@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/graph/server/signin"
 	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -91,6 +92,8 @@ type Config struct {
 	// SessionKeys are the secrets, which all replicas share, that the cookies of
 	// EventSources are sealed with; nil means that there are none.
 	SessionKeys consistency.Keys
+	// SignIn signs people in to the pages; nil where they cannot.
+	SignIn *signin.Handler
 	// Registerer takes the metrics of operations and streams; nil for none.
 	Registerer prometheus.Registerer
 	// OperationNames are the names of operations that are labels of metrics. A client may give its

@@ -121,7 +121,7 @@ func (e *endpoint) serveSession(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	if r.Method == http.MethodDelete {
-		session.Remove(w, r)
+		e.session.Remove(w, r)
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/server/session"
+	"github.com/kairship-io/kairship/graph/server/signin"
 	"github.com/kairship-io/kairship/graph/server/sse"
 	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
@@ -59,8 +60,8 @@ func (h *Handler) IsStopping() bool { return h.streams.IsStopping() }
 func (h *Handler) Drain(ctx context.Context) error { return h.streams.Drain(ctx) }
 
 // New makes the handler of the whole API: /graphql, /graphql/session, /healthz,
-// /readyz and, when switched on, /graphiql with a redirect from /. It fails only
-// when cfg misses something that is required.
+// /readyz and, when switched on, /session, and /graphiql with a redirect from /. It
+// fails only when cfg misses something that is required.
 func New(cfg Config) (*Handler, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -70,7 +71,13 @@ func New(cfg Config) (*Handler, error) {
 
 	h := &Handler{mux: http.NewServeMux(), streams: subscription.New(cfg.Streams, cfg.Sessions, cfg.Registerer)}
 	api := newEndpoint(cfg, h.streams, logger)
-	h.mux.Handle("/graphql", api.Origins.Handler(api))
+	var graphql http.Handler = api
+	if cfg.SignIn != nil {
+		graphql = cfg.SignIn.Bearer(api)
+		h.mux.Handle(signin.Path, cfg.SignIn)
+		h.mux.Handle(signin.Path+"/", cfg.SignIn)
+	}
+	h.mux.Handle("/graphql", api.Origins.Handler(graphql))
 	h.mux.Handle(session.Path, api)
 	h.mux.HandleFunc("GET /healthz", healthz)
 	h.mux.Handle("GET /readyz", readiness.Handler(cfg.Checks, h.streams.IsStopping, logger, cfg.Now))

@@ -1,6 +1,10 @@
 package index
 
-import "context"
+import (
+	"context"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
 
 // Reader reads the index on behalf of one operation: concurrent reads share requests, and nothing
 // is read twice.
@@ -26,6 +30,15 @@ type Reader interface {
 	PrefetchPages(ctx context.Context, parts []Part, q ListQuery, then func(map[Part]*Page))
 	// PrefetchPods starts reading pods.
 	PrefetchPods(ctx context.Context, owners []PodOwner)
+}
+
+// Find reads so much of an object that may be missing; nil when it is.
+func Find(ctx context.Context, reader Reader, key Key, detail Detail) (*Object, error) {
+	o, err := reader.Get(ctx, key, detail)
+	if apierror.Is(err, apierror.CodeNotFound) {
+		return nil, nil //nolint:nilnil // A missing object is null in the API, not an error.
+	}
+	return o, err
 }
 
 // PodOwner is an object whose pods are wanted.

@@ -27,11 +27,8 @@ func (s *Service) Get(ctx context.Context, instance, namespace, name string) (*B
 	if namespace == "" {
 		t = index.ClusterResourceBindings
 	}
-	o, err := s.lister.Reader.Get(ctx, index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: t, Namespace: namespace, Name: name}, index.Whole)
-	switch {
-	case apierror.Is(err, apierror.CodeNotFound):
-		return nil, nil //nolint:nilnil // A missing binding is null in the API, not an error.
-	case err != nil:
+	o, err := index.Find(ctx, s.lister.Reader, index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: t, Namespace: namespace, Name: name}, index.Whole)
+	if o == nil || err != nil {
 		return nil, apierror.In(err, instance)
 	}
 	return New(instance, o, s.lister.Freshness.Of(ctx, o.Cluster))

@@ -40,11 +40,8 @@ func NewService(lister *listing.Lister) *Service { return &Service{lister: liste
 
 // Get returns one member cluster; nil when none of that name is joined.
 func (s *Service) Get(ctx context.Context, instance, name string) (*MemberCluster, error) {
-	o, err := s.lister.Reader.Get(ctx, key(instance, name), index.Whole)
-	switch {
-	case apierror.Is(err, apierror.CodeNotFound):
-		return nil, nil //nolint:nilnil // A missing member is null in the API, not an error.
-	case err != nil:
+	o, err := index.Find(ctx, s.lister.Reader, key(instance, name), index.Whole)
+	if o == nil || err != nil {
 		return nil, apierror.In(err, instance)
 	}
 	return New(instance, o, s.lister.Freshness.Of(ctx, o.Cluster))

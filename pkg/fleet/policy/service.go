@@ -43,11 +43,8 @@ func NewService(lister *listing.Lister) *Service {
 // Get returns one policy; nil when there is none of that name. Kinds without
 // namespace take an empty one.
 func (p *Policies[T]) Get(ctx context.Context, instance, namespace, name string) (*T, error) {
-	o, err := p.lister.Reader.Get(ctx, p.key(object.Name{Instance: instance, Namespace: namespace, Name: name}), index.Whole)
-	switch {
-	case apierror.Is(err, apierror.CodeNotFound):
-		return nil, nil //nolint:nilnil // A missing policy is null in the API, not an error.
-	case err != nil:
+	o, err := index.Find(ctx, p.lister.Reader, p.key(object.Name{Instance: instance, Namespace: namespace, Name: name}), index.Whole)
+	if o == nil || err != nil {
 		return nil, apierror.In(err, instance)
 	}
 	return p.make(instance, o, p.lister.Freshness.Of(ctx, o.Cluster))

@@ -225,11 +225,8 @@ func (s *Service) list(ctx context.Context, instance string, of Kind, r listing.
 // Named returns one object of a kind that the index collects of every instance; nil when there is none
 // of that name. Concurrent calls for several names share a request.
 func (s *Service) Named(ctx context.Context, instance string, of index.Type, namespace, name string, detail index.Detail) (*Resource, error) {
-	o, err := s.lister.Reader.Get(ctx, index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: of, Namespace: namespace, Name: name}, detail)
-	switch {
-	case apierror.Is(err, apierror.CodeNotFound):
-		return nil, nil //nolint:nilnil // A missing object is null in the API, not an error.
-	case err != nil:
+	o, err := index.Find(ctx, s.lister.Reader, index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: of, Namespace: namespace, Name: name}, detail)
+	if o == nil || err != nil {
 		return nil, apierror.In(err, instance)
 	}
 	return New(instance, Kind{of.Group, of.Version, of.Resource}, o, s.lister.Freshness.Of(ctx, o.Cluster)), nil

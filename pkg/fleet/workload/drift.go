@@ -47,7 +47,7 @@ func (s *Service) Drift(ctx context.Context, p *Placement) (*Drift, error) {
 	if err != nil || m == nil {
 		return nil, err
 	}
-	o, err := optional(ctx, s.evidence, workKey(w.Indexed, p.Cluster), index.Whole)
+	o, err := index.Find(ctx, s.evidence, workKey(w.Indexed, p.Cluster), index.Whole)
 	if err != nil || o == nil {
 		return nil, apierror.In(err, w.Instance)
 	}

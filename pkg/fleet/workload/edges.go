@@ -61,7 +61,7 @@ func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
 
 // optional reads so much of an object that may be missing; nil when it is.
 func (s *Service) optional(ctx context.Context, key index.Key, detail index.Detail) (*index.Object, error) {
-	return optional(ctx, s.lister.Reader, key, detail)
+	return index.Find(ctx, s.lister.Reader, key, detail)
 }
 
 // Policy returns so much of the policy that claimed the workload; nil when none did.

@@ -37,11 +37,8 @@ func NewService(lister *listing.Lister, evidence index.Reader, instances *instan
 
 // Get returns one workload; nil when there is none of that kind and name.
 func (s *Service) Get(ctx context.Context, instanceName string, kind Kind, namespace, name string, needs Needs) (Any, error) {
-	o, err := s.lister.Reader.Get(ctx, keyOf(instanceName, kind, namespace, name), needs.template())
-	switch {
-	case apierror.Is(err, apierror.CodeNotFound):
-		return nil, nil //nolint:nilnil // A missing workload is null in the API, not an error.
-	case err != nil:
+	o, err := index.Find(ctx, s.lister.Reader, keyOf(instanceName, kind, namespace, name), needs.template())
+	if o == nil || err != nil {
 		return nil, apierror.In(err, instanceName)
 	}
 	rows := []*index.Object{o}

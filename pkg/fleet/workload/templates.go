@@ -27,7 +27,7 @@ func (t Templates) Policy(ctx context.Context, of *object.Object, detail index.D
 	if ref == nil {
 		return nil, nil //nolint:nilnil // A template without policy has null there.
 	}
-	o, err := optional(ctx, t.reader, policyKey(of.Indexed.Cluster, ref), detail)
+	o, err := index.Find(ctx, t.reader, policyKey(of.Indexed.Cluster, ref), detail)
 	if err != nil || o == nil {
 		return nil, apierror.In(err, of.Instance)
 	}
@@ -36,7 +36,7 @@ func (t Templates) Policy(ctx context.Context, of *object.Object, detail index.D
 
 // Binding returns Karmada's record of where a template goes; nil when there is none.
 func (t Templates) Binding(ctx context.Context, of *object.Object) (*binding.Binding, error) {
-	o, err := optional(ctx, t.reader, bindingKey(of.Indexed), index.Whole)
+	o, err := index.Find(ctx, t.reader, bindingKey(of.Indexed), index.Whole)
 	if err != nil || o == nil {
 		return nil, apierror.In(err, of.Instance)
 	}
@@ -137,7 +137,7 @@ func (o *Override) PolicyNamespace() *string {
 
 // Overrides returns what was overridden of a template for a cluster.
 func (t Templates) Overrides(ctx context.Context, of *object.Object, cluster string) ([]Override, error) {
-	work, err := optional(ctx, t.reader, workKey(of.Indexed, cluster), index.Metadata)
+	work, err := index.Find(ctx, t.reader, workKey(of.Indexed, cluster), index.Metadata)
 	if err != nil || work == nil {
 		return []Override{}, apierror.In(err, of.Instance)
 	}
@@ -154,7 +154,7 @@ func (t Templates) Overrides(ctx context.Context, of *object.Object, cluster str
 
 // OverridePolicy returns so much of the policy of an override; nil when it was deleted since.
 func (t Templates) OverridePolicy(ctx context.Context, o *Override, detail index.Detail) (policy.OverridePolicyLike, error) {
-	found, err := optional(ctx, t.reader, o.key, detail)
+	found, err := index.Find(ctx, t.reader, o.key, detail)
 	if err != nil || found == nil {
 		return nil, apierror.In(err, o.template.Instance)
 	}
@@ -190,13 +190,4 @@ func (t Templates) OverridePolicies(ctx context.Context, of *object.Object, clus
 		}
 	}
 	return found, nil
-}
-
-// optional reads so much of an object that may be missing; nil when it is.
-func optional(ctx context.Context, reader index.Reader, key index.Key, detail index.Detail) (*index.Object, error) {
-	o, err := reader.Get(ctx, key, detail)
-	if apierror.Is(err, apierror.CodeNotFound) {
-		return nil, nil //nolint:nilnil // That is what optional means.
-	}
-	return o, err
 }

@@ -44,6 +44,10 @@ type Fleet struct {
 	Bin              string            `json:"bin"`
 	Logs             string            `json:"logs"`
 	PIDs             string            `json:"pids"`
+	// IdentityURL is the issuer of the OpenID Connect provider; empty where it is not installed.
+	IdentityURL string `json:"identityURL"`
+	// Passwords maps a person to the file with the password at it.
+	Passwords map[string]string `json:"passwords"`
 	Tokens           map[string]string `json:"tokens"`
 	Clusters         []Cluster         `json:"clusters"`
 	GlobalManagement GlobalManagement  `json:"globalManagement"`

@@ -23,6 +23,10 @@ type Description struct {
 	PIDs     string `json:"pids"`
 	// GlobalManagement is absent in a fleet without Kairship.
 	GlobalManagement *GlobalManagementDescription `json:"globalManagement,omitempty"`
+	// IdentityURL is the issuer of the OpenID Connect provider; empty where it is not installed.
+	IdentityURL string `json:"identityURL,omitempty"`
+	// Passwords maps a person to the file with the password at it.
+	Passwords map[string]string `json:"passwords,omitempty"`
 	// Tokens maps a person to the file with the bearer token.
 	Tokens   map[string]string    `json:"tokens"`
 	Clusters []ClusterDescription `json:"clusters"`
@@ -71,6 +75,12 @@ func (f *Fleet) describe() error {
 	}
 	for _, person := range topology.People() {
 		d.Tokens[person] = f.paths.Token(person)
+	}
+	if f.settings.Provider != "" {
+		d.IdentityURL, d.Passwords = f.ports.URL("identity/api"), map[string]string{}
+		for _, person := range topology.People() {
+			d.Passwords[person] = f.paths.Password(person)
+		}
 	}
 	for _, c := range topology.Clusters() {
 		cluster := ClusterDescription{Name: c.Name, Role: c.Role, Instance: c.Instance, Server: f.ports.URL(c.Name + "/api"), Kubeconfig: f.paths.Kubeconfig(c.Name)}

@@ -34,6 +34,9 @@ func (f *Fleet) prepareFiles() error {
 	if err := f.prepareWebhook(); err != nil {
 		return err
 	}
+	if err := f.prepareIdentityProvider(); err != nil {
+		return err
+	}
 	if err := f.prepareKwok(); err != nil {
 		return err
 	}

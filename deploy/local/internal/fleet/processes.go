@@ -12,7 +12,7 @@ import (
 
 // processes lists every process of the fleet with these settings.
 func (f *Fleet) processes() []process {
-	all := []process{f.etcd()}
+	all := append([]process{f.etcd()}, f.identityProvider()...)
 	for _, c := range topology.Clusters() {
 		all = append(all, f.apiserver(c))
 	}
@@ -97,6 +97,7 @@ func (f *Fleet) apiserver(c topology.Cluster) process {
 			"--audit-log-path="+f.paths.AuditLog(),
 			fmt.Sprintf("--audit-log-maxsize=%d", auditFileMiB),
 			fmt.Sprintf("--audit-log-maxbackup=%d", auditFiles-1))
+		args = append(args, f.trustsProvider()...)
 	case topology.Instance:
 		// No pods run in an instance; templates must not be given a service account's volume.
 		args = append(args, "--disable-admission-plugins=StorageObjectInUseProtection,ServiceAccount")
@@ -104,12 +105,16 @@ func (f *Fleet) apiserver(c topology.Cluster) process {
 		// As any cluster that runs pods. The nodes' names are in no DNS.
 		args = append(args, "--kubelet-preferred-address-types=InternalIP")
 	}
+	needs := []string{"etcd"}
+	if c.Role == topology.Global && f.settings.Provider != "" {
+		needs = append(needs, identityProvider) // It asks again after ten seconds only.
+	}
 	return process{
 		name:   c.Name + "-apiserver",
 		binary: f.paths.Binary("kube-apiserver"),
 		args:   args,
 		ports:  []string{purpose},
-		needs:  []string{"etcd"},
+		needs:  needs,
 		ready:  probe{url: f.ports.URL(purpose) + "/readyz", cluster: c.Name},
 	}
 }

@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
@@ -187,7 +188,7 @@ func (f *Fleet) kairship() []process {
 		ports:  []string{"kairship/api", "kairship/tls", "kairship/pprof"},
 		needs:  []string{"global/accounts"},
 		ready:  probe{url: "http://" + f.ports.Addr("kairship/api") + "/readyz"},
-		args: append([]string{
+		args: slices.Concat([]string{
 			"--kubeconfig=" + f.paths.ComponentKubeconfig("global", apiserverIdentity),
 			"--listen-address=" + f.ports.Addr("kairship/api"),
 			// kubectl sends no token over plain HTTP.
@@ -199,7 +200,7 @@ func (f *Fleet) kairship() []process {
 			"--external-ca-file=" + f.pki("global").File("ca.crt"),
 			"--pprof-address=" + f.ports.Addr("kairship/pprof"),
 			openAddresses,
-		}, strings.Fields(os.Getenv(apiserverFlags))...),
+		}, f.signsIn(), strings.Fields(os.Getenv(apiserverFlags))),
 	}}
 	cert, key := f.pki("global").Server(webhookIdentity)
 	for i := range controllerReplicas {

@@ -30,6 +30,9 @@ type Settings struct {
 	// PediaClusters makes the fleet register its clusters with the index itself, which is otherwise
 	// the work of Kairship's controllers.
 	PediaClusters bool `json:"pediaClusters"`
+	// Provider is the folder of the OpenID Connect provider at which people sign in; empty where it was
+	// not installed when the fleet came up.
+	Provider string `json:"provider,omitempty"`
 }
 
 // Flags are the settings given on the command line; nil means not given.

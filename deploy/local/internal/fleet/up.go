@@ -20,6 +20,8 @@ func (f *Fleet) Up(ctx context.Context, repository string) error {
 	}
 	defer unlock()
 	f.repository = repository
+	f.settings.Provider = installedProvider(repository)
+	f.state.Settings = f.settings
 	if err := f.checkMembers(); err != nil {
 		return err
 	}

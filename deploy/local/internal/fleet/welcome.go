@@ -30,6 +30,9 @@ func (f *Fleet) PrintWelcome(ctx context.Context, out io.Writer, ask bool) {
 	kubectl := func(cluster, args string) string { return kubectlWith(f.paths.Kubeconfig(cluster), args) }
 	printf(out, "\nClusters   %s, for example\n           %s\n", strings.Join(names, ", "), kubectl("alpha", "get clusters,deployments -A"))
 	printf(out, "People     %s\n           their bearer tokens are in %s\n", people(f.settings.WithoutKairship), f.paths.Token(""))
+	if f.settings.Provider != "" {
+		printf(out, "           their passwords for signing in are in %s\n", f.paths.Passwords())
+	}
 	if f.settings.WithoutKairship {
 		printf(out, "Index      %s\n", kubectl("global", "get --raw '/apis/clusterpedia.io/v1beta1/resources/apis/apps/v1/deployments?limit=5'"))
 		return

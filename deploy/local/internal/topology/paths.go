@@ -43,6 +43,12 @@ func (p Paths) PersonKubeconfig(person, instance string) string {
 // Token is the file with a person's bearer token of the global cluster.
 func (p Paths) Token(person string) string { return filepath.Join(p.Root, "tokens", person) }
 
+// Passwords holds the password of each person at the fleet's OpenID Connect provider.
+func (p Paths) Passwords() string { return filepath.Join(p.Root, "passwords") }
+
+// Password is the file with a person's password.
+func (p Paths) Password(person string) string { return filepath.Join(p.Passwords(), person) }
+
 // TokenTable is what the global apiserver reads the tokens from.
 func (p Paths) TokenTable() string { return filepath.Join(p.Root, "pki", "global", "tokens.csv") }
 

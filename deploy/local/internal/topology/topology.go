@@ -79,6 +79,7 @@ var ports = map[string]int{
 	"etcd/peer":     2,
 	"postgres":      3,
 	"operator":      4,
+	"identity/api":  5,
 	"global/api":    43,
 	"global/kcm":    42,
 	"alpha/api":     44,
