@@ -66,7 +66,10 @@ func refusal(t *testing.T, p *person, mutation, namespace string) string {
 	if input.Fields.ForName("instance") != nil {
 		given["instance"] = "alpha"
 	}
-	if mutation == "joinCluster" || mutation == "unjoinCluster" {
+	if mutation == "deployApplicationToInstances" {
+		selection, given["instances"] = "results { results { error { code } } }", []any{"alpha"}
+	}
+	if mutation == "joinCluster" || mutation == "unjoinCluster" || mutation == "moveCluster" {
 		given["cluster"] = "m1" // One that the role does not let see is missing, whatever the permission.
 	}
 	r := p.graphql.Must(t, gql.Request{

@@ -4,9 +4,9 @@ package bulk
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
@@ -138,30 +138,35 @@ func (in *Input) check() (workload.Filter, error) {
 	return f, nil
 }
 
-// target is one workload that the filter hits. Its tags are those of the fingerprint.
+// target is one workload that the filter hits.
 type target struct {
-	Instance  string        `json:"instance"`
-	Kind      workload.Kind `json:"kind"`
-	Namespace string        `json:"namespace"`
-	Name      string        `json:"name"`
-	UID       string        `json:"uid"`
+	Instance        string
+	Kind            workload.Kind
+	Namespace, Name string
+	UID             string
 }
 
 // fingerprint is the same for the same action with the same values on the same workloads.
-func (in *Input) fingerprint(targets []target) (string, error) {
-	raw, err := json.Marshal(struct {
-		Action   Action            `json:"action"`
-		Replicas *int              `json:"replicas"`
-		Images   []workloads.Image `json:"images"`
-		Labels   []object.Pair     `json:"labels"`
-		Remove   []string          `json:"remove"`
-		Targets  []target          `json:"targets"`
-	}{in.Action, in.Replicas, in.Images, in.Labels, in.RemoveLabels, targets})
-	if err != nil {
-		return "", err
+func (in *Input) fingerprint(targets []target) string {
+	h := sha256.New()
+	say := func(values ...any) { _, _ = fmt.Fprintf(h, "%q\n", values) } // A hash takes everything.
+	say(string(in.Action))
+	if in.Replicas != nil {
+		say(strconv.Itoa(*in.Replicas))
 	}
-	sum := sha256.Sum256(raw)
-	return base64.RawURLEncoding.EncodeToString(sum[:18]), nil
+	for _, i := range in.Images {
+		say("image", i.Container, i.Image)
+	}
+	for _, l := range in.Labels {
+		say("label", l.Key, l.Value)
+	}
+	for _, key := range in.RemoveLabels {
+		say("remove", key)
+	}
+	for _, t := range targets {
+		say("workload", t.Instance, string(t.Kind), t.Namespace, t.Name, t.UID)
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
 }
 
 // expected returns nil when the call brings the fingerprint of what it hits.

@@ -42,10 +42,7 @@ func (s *Service) Change(ctx context.Context, in Input) (*Payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Fingerprint, err = in.fingerprint(targets); err != nil {
-		return nil, err
-	}
-	p.Total = len(targets)
+	p.Fingerprint, p.Total = in.fingerprint(targets), len(targets)
 	if err := in.expected(p.Fingerprint, p.Total); err != nil {
 		return nil, err
 	}

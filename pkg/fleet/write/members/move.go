@@ -28,17 +28,17 @@ func (s *Service) Move(ctx context.Context, in MoveInput) (*MembershipPayload, e
 	if err := s.permit(ctx, in.Instance, false); err != nil {
 		return nil, err
 	}
-	if in.To == in.Instance {
-		return nil, apierror.Invalid(toArgument, "it is the instance that the cluster leaves: name another one")
-	}
-	if err := s.permit(ctx, in.To, true); err != nil {
-		return nil, apierror.Moved(err, write.InstanceArgument, toArgument)
-	}
 	if err := write.CheckName(in.Cluster, clusterArgument); err != nil {
 		return nil, err
 	}
 	if err := s.Inventory.permit(ctx, in.Cluster); err != nil {
 		return nil, err
+	}
+	if in.To == in.Instance {
+		return nil, apierror.Invalid(toArgument, "it is the instance that the cluster leaves: name another one")
+	}
+	if err := s.permit(ctx, in.To, true); err != nil {
+		return nil, apierror.Moved(err, write.InstanceArgument, toArgument)
 	}
 	if err := s.preflight(ctx, in); err != nil {
 		return nil, err

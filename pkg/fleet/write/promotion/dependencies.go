@@ -36,7 +36,9 @@ func (d *dependencies) merge(others dependencies) {
 		}
 	}
 	for _, o := range others.notWritten {
-		if !slices.ContainsFunc(d.notWritten, func(r resources.Result) bool { return r.APIVersion == o.APIVersion && r.Kind == o.Kind && r.Name == o.Name }) {
+		if !slices.ContainsFunc(d.notWritten, func(r resources.Result) bool {
+			return r.APIVersion == o.APIVersion && r.Kind == o.Kind && r.Name == o.Name
+		}) {
 			d.notWritten = append(d.notWritten, o)
 		}
 	}

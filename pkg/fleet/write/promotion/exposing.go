@@ -105,7 +105,9 @@ func leadsTo(ingress *unstructured.Unstructured, services map[string]bool) bool 
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(ingress.Object, &typed); err != nil {
 		return false
 	}
-	is := func(b *networkingv1.IngressBackend) bool { return b != nil && b.Service != nil && services[b.Service.Name] }
+	is := func(b *networkingv1.IngressBackend) bool {
+		return b != nil && b.Service != nil && services[b.Service.Name]
+	}
 	if is(typed.Spec.DefaultBackend) {
 		return true
 	}
