@@ -3,10 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
 	"github.com/kairship-io/kairship/pkg/projection"
 )
 
@@ -48,4 +54,38 @@ func recordWrites(file string, instances *instance.Service) (*write.Recorder, er
 		return string(i.UID)
 	}
 	return &write.Recorder{History: db, InstanceUID: uid}, nil
+}
+
+// nativeHistory adds what users write by the native APIs of instances to the history.
+type nativeHistory struct {
+	recorder *write.Recorder
+	logger   *slog.Logger
+}
+
+// newNativeHistory returns nil without a recorder. The instances are read from the inventory, because no user is there
+// any more when an entry is added.
+func newNativeHistory(recorder *write.Recorder, inventory client.Reader, logger *slog.Logger) passthrough.History {
+	if recorder == nil {
+		return nil
+	}
+	uid := func(ctx context.Context, name string) string {
+		i := &v1alpha1.Instance{}
+		if err := inventory.Get(ctx, client.ObjectKey{Name: name}, i); err != nil {
+			return "" // It was deleted meanwhile.
+		}
+		return string(i.UID)
+	}
+	return &nativeHistory{&write.Recorder{History: recorder.History, InstanceUID: uid}, logger}
+}
+
+// RecordNative implements passthrough.History.
+func (h *nativeHistory) RecordNative(ctx context.Context, w *passthrough.Written) {
+	message := "through the native API"
+	if w.As != "" && w.As != w.User {
+		message += " as " + w.As
+	}
+	at := &consistency.Version{Instance: w.Instance, Group: w.Group, Version: w.Version, Resource: w.Resource, Namespace: w.Namespace, Name: w.Name}
+	if err := h.recorder.Native(ctx, w.User, w.Verb, message, at); err != nil {
+		h.logger.WarnContext(ctx, "a write is not in the history", "error", err)
+	}
 }

@@ -34,17 +34,46 @@ func (w *Writer) record(ctx context.Context, how string, at *consistency.Version
 	if w.Recorder == nil {
 		return
 	}
-	// The write was made, also for a caller who has left.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
-	defer cancel()
 	user, _ := authz.UserFrom(ctx)
 	e := &projection.Entry{
 		ObjectKey: projection.ObjectKey{Instance: at.Instance, Kind: historyKind(at), Namespace: at.Namespace, Name: at.Name},
 		Change:    projection.Written, After: how, User: user.Name,
 	}
-	if err := w.Recorder.History.RecordWrite(ctx, w.Recorder.InstanceUID(ctx, at.Instance), e); err != nil {
+	// The write was made, also for a caller who has left.
+	if err := w.Recorder.add(context.WithoutCancel(ctx), e); err != nil {
 		w.Logger.WarnContext(ctx, "a write is not in the history", "error", err)
 	}
+}
+
+// add adds an entry to the history.
+func (r *Recorder) add(ctx context.Context, e *projection.Entry) error {
+	ctx, cancel := context.WithTimeout(ctx, recordWithin)
+	defer cancel()
+	return r.History.RecordWrite(ctx, r.InstanceUID(ctx, e.Instance), e)
+}
+
+// followed are the kinds that have a history, besides workloads.
+var followed = []index.Type{
+	index.MemberClusters, index.PropagationPolicies, index.ClusterPropagationPolicies, index.OverridePolicies, index.ClusterOverridePolicies,
+}
+
+// Native adds a write to an object of an instance by its native API, where the kind has a history. message says more
+// for a person.
+func (r *Recorder) Native(ctx context.Context, user, how, message string, at *consistency.Version) error {
+	named := *at
+	_, known := workload.KindFromGVR(schema.GroupVersionResource{Group: at.Group, Version: at.Version, Resource: at.Resource})
+	for _, t := range followed {
+		if t.Group == at.Group && t.Version == at.Version && t.Resource == at.Resource {
+			named.Kind, known = t.Kind, true
+		}
+	}
+	if !known {
+		return nil
+	}
+	return r.add(ctx, &projection.Entry{
+		ObjectKey: projection.ObjectKey{Instance: at.Instance, Kind: historyKind(&named), Namespace: at.Namespace, Name: at.Name},
+		Change:    projection.Written, After: how, User: user, Message: message,
+	})
 }
 
 // historyKind is the kind by which the history knows what was written.

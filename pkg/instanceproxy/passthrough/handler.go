@@ -50,6 +50,8 @@ type Config struct {
 	Reviews authorizationclient.SubjectAccessReviewInterface
 	Audit   *audit.Log
 	Logger  *slog.Logger
+	// History keeps what users write; nil for none.
+	History History
 	// Quotas limit the requests of one user, in total with those of GraphQL.
 	Quotas *quota.Users
 	// Timeout is how long a request may take that has an end of its own; zero means
@@ -80,6 +82,7 @@ type Handler struct {
 	origins    *http.CrossOriginProtection
 	buffers    bufferPool
 	auditQueue auditQueue
+	recording  *recording
 	metrics    *metrics
 }
 
@@ -101,13 +104,16 @@ func New(config Config) (*Handler, error) {
 		config.Stopping = context.Background()
 	}
 	return &Handler{
-		Config: config, origins: http.NewCrossOriginProtection(), auditQueue: auditQueue{log: config.Audit}, metrics: newMetrics(config.Registerer),
+		Config: config, origins: http.NewCrossOriginProtection(), auditQueue: auditQueue{log: config.Audit}, recording: newRecording(config.History), metrics: newMetrics(config.Registerer),
 	}, nil
 }
 
 // Flush waits until the audit's lines about all requests that are over are
 // written. It is called before the process ends.
-func (h *Handler) Flush() { h.auditQueue.flush() }
+func (h *Handler) Flush() {
+	h.auditQueue.flush()
+	h.recording.pending.Wait()
+}
 
 // PathOf is the path of an instance's API, without a slash at its end.
 func PathOf(instance string) string { return pathPrefix + instance + "/proxy" }
@@ -172,6 +178,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				Status: recorder.code(), Duration: time.Since(begun), Outcome: outcomeOf(recorder.code()),
 				Exec: c.exec, Stream: c.end(),
 			}})
+			h.recording.add(r.Context(), c.written(r, recorder.code()))
 		}
 	}()
 	defer func() { c.entered.Charge(recorder.spent()); c.entered.End() }()
