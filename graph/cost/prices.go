@@ -10,6 +10,8 @@ const (
 	usualContainers = 2
 	usualOverrides  = 2
 	usualDrift      = 5
+	usualRoles      = 2
+	usualSubjects   = 20
 	// usualStages is the number of stages of the propagation.
 	usualStages  = 6
 	usualResults = 20
@@ -47,6 +49,14 @@ func Prices() map[string]Price {
 		"Query.cluster":   {},
 		"Query.clusters":  {},
 		"Viewer.can":      {Value: 2},
+		"Viewer.roles":    {Items: usualRoles},
+
+		"Instance.roleBindings":  {},
+		"RoleBinding.conditions": {Items: usualConditions},
+		"RoleBinding.namespaces": {Items: usualRoles},
+		"Query.whoCan":           {Value: RequestCost},
+		"WhoCan.subjects":        {Items: usualSubjects},
+		"WhoCanSubject.bindings": {Items: usualRoles},
 
 		"Query.node":      {Requests: 1},
 		"Query.workloads": {Requests: 1},
@@ -229,7 +239,7 @@ func Prices() map[string]Price {
 	}
 	for _, name := range []string{
 		"patchResource", "deleteResource", "createNamespace", "updateNamespace", "deleteNamespace",
-		"registerInstance", "createInstance", "updateInstance", "deleteInstance",
+		"registerInstance", "createInstance", "updateInstance", "deleteInstance", "grantInstanceRole", "revokeInstanceRole",
 		"joinCluster", "unjoinCluster", "updateMemberCluster", "cordonMemberCluster", "uncordonMemberCluster",
 		"createPropagationPolicy", "updatePropagationPolicy", "deletePropagationPolicy",
 		"createClusterPropagationPolicy", "updateClusterPropagationPolicy", "deleteClusterPropagationPolicy",

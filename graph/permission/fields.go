@@ -61,6 +61,7 @@ var Fields = map[string]Field{
 	"Query.resources": {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: ofResult},
 	"Query.search":    {In: Object, Verbs: verbs(authz.VerbView), Depends: ofResult + "; instances and clusters are for those who see the instance, a cluster that no instance has joined for those who see all"},
 	"Query.viewer":    {In: Nowhere},
+	"Query.whoCan":    {In: Instance, Verbs: verbs(authz.VerbManageAccess)},
 	"Query.workloads": {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: ofResult},
 
 	"Subscription.clusterChanged":         {In: Instance, Depends: freeClusters},
@@ -80,6 +81,9 @@ var Fields = map[string]Field{
 		Depends: "update on `clusters/membership` of the host for `components` or `karmadaVersion` of a Managed instance; " + proxyURL,
 	},
 	"Mutation.deleteInstance": {In: Instance, Verbs: verbs(authz.VerbDeleteInstance)},
+
+	"Mutation.grantInstanceRole":  {In: Instance, Verbs: verbs(authz.VerbManageAccess), Depends: "everything that the role permits"},
+	"Mutation.revokeInstanceRole": {In: Instance, Verbs: verbs(authz.VerbManageAccess)},
 
 	"Mutation.joinCluster":           {In: Instance, Verbs: verbs(authz.VerbUpdateInstance), Global: membership},
 	"Mutation.unjoinCluster":         {In: Instance, Verbs: verbs(authz.VerbUpdateInstance), Global: membership},

@@ -37,6 +37,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/preview"
+	"github.com/kairship-io/kairship/pkg/fleet/rolebinding"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/whatif"
@@ -100,6 +101,19 @@ var enums = map[string]enumRoute{
 		typed[v1alpha1.DeletionPolicy], `{ instance(name: "alpha") { deletionPolicy } }`, "Instance.deletionPolicy",
 		`{ deleteInstance(input: {instance: "alpha", deletionPolicy: $v}) { __typename } }`, "Mutation.deleteInstance", "input.DeletionPolicy",
 	},
+	"InstanceRole": {
+		typed[v1alpha1.Role], `{ instance(name: "alpha") { roleBindings { nodes { role } } } }`, "RoleBinding.role",
+		`{ instance(name: "alpha") { roleBindings(filter: {roles: [$v]}) { __typename } } }`, "Instance.roleBindings", "filter.Roles",
+	},
+	"RoleSubjectKind": {
+		typed[v1alpha1.SubjectKind], `{ instance(name: "alpha") { roleBindings { nodes { subjectKind } } } }`, "RoleBinding.subjectKind",
+		`{ grantInstanceRole(input: {instance: "alpha", subjectKind: $v, subject: "a", role: VIEWER}) { __typename } }`, "Mutation.grantInstanceRole", "input.SubjectKind",
+	},
+	"RoleBindingSource": {
+		typed[rolebinding.Source], `{ instance(name: "alpha") { roleBindings { nodes { source } } } }`, "RoleBinding.source",
+		`{ instance(name: "alpha") { roleBindings(filter: {source: $v}) { __typename } } }`, "Instance.roleBindings", "filter.Source",
+	},
+	"AccessVerb": {value: typed[rolebinding.Verb], in: `{ whoCan(instance: "alpha", verb: $v, resource: "pods") { __typename } }`, by: "Query.whoCan", path: "verb"},
 	"ServiceType": {
 		value: typed[v1alpha1.ServiceType],
 		in:    `{ createInstance(input: {instance: "a", hostCluster: "h", components: {apiServer: {serviceType: $v}}}) { __typename } }`, by: "Mutation.createInstance", path: "input.Components.APIServer.ServiceType",

@@ -23,6 +23,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/rolebinding"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/subscription"
 	"github.com/kairship-io/kairship/pkg/fleet/timeline"
@@ -35,6 +36,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/fleet/write/rolebindings"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 )
 
@@ -67,6 +69,7 @@ type Fleet struct {
 	Search           *search.Service
 	ManifestPreviews *manifestpreview.Service
 	Timelines        *timeline.Service
+	RoleBindings     *rolebinding.Service
 
 	// Previews say what a change would do.
 	Previews *preview.Service
@@ -87,6 +90,7 @@ type Write struct {
 	Namespaces   *namespaces.Service
 	Members      *members.Service
 	Instances    *instances.Service
+	RoleBindings *rolebindings.Service
 	Policies     *policies.Writes
 	Workloads    *workloads.Service
 }
