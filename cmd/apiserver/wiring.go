@@ -38,6 +38,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/fieldmanager"
+	"github.com/kairship-io/kairship/pkg/fleet/export"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -152,6 +153,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	fleet.Write = newWrites(own, fleet, inventory, kube, clients, tokens, recorder, logger)
 	fleet.Previews = newPreviews(fleet)
+	fleet.Exports = &export.Service{Writer: fleet.Write.Applications.Writer}
 	fleet.Write.RoleBindings = &rolebindings.Service{Access: fleet.Access, Global: own, Watched: inventory}
 	fleet.Write.Instances = newInstanceWrites(own, fleet, inventory, kube, o.instances.addresses.Limits())
 	schema := generated.NewExecutableSchema(generated.Config{

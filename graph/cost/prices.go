@@ -12,6 +12,7 @@ const (
 	usualDrift      = 5
 	usualRoles      = 2
 	usualSubjects   = 20
+	usualExport     = 20
 	// usualStages is the number of stages of the propagation.
 	usualStages  = 6
 	usualResults = 20
@@ -55,8 +56,12 @@ func Prices() map[string]Price {
 		"RoleBinding.conditions": {Items: usualConditions},
 		"RoleBinding.namespaces": {Items: usualRoles},
 		"Query.whoCan":           {Value: RequestCost},
-		"WhoCan.subjects":        {Items: usualSubjects},
-		"WhoCanSubject.bindings": {Items: usualRoles},
+		// A list of each kind.
+		"Query.exportApplication":   {Requests: 13, Value: usualExport * document},
+		"ApplicationExport.objects": {Items: usualExport},
+		"ApplicationExport.omitted": {Items: usualRoles},
+		"WhoCan.subjects":           {Items: usualSubjects},
+		"WhoCanSubject.bindings":    {Items: usualRoles},
 
 		"Query.node":      {Requests: 1},
 		"Query.workloads": {Requests: 1},

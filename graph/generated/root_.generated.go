@@ -14,6 +14,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/export"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
@@ -127,6 +128,12 @@ type ComplexityRoot struct {
 	Annotation struct {
 		Key   func(childComplexity int) int
 		Value func(childComplexity int) int
+	}
+
+	ApplicationExport struct {
+		Manifests func(childComplexity int) int
+		Objects   func(childComplexity int) int
+		Omitted   func(childComplexity int) int
 	}
 
 	ApplicationFailoverBehavior struct {
@@ -778,6 +785,18 @@ type ComplexityRoot struct {
 		Stage   func(childComplexity int) int
 		State   func(childComplexity int) int
 		Summary func(childComplexity int) int
+	}
+
+	ExportOmission struct {
+		Kind    func(childComplexity int) int
+		Message func(childComplexity int) int
+		Name    func(childComplexity int) int
+	}
+
+	ExportedObject struct {
+		APIVersion func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Name       func(childComplexity int) int
 	}
 
 	ExposurePort struct {
@@ -1925,6 +1944,7 @@ type ComplexityRoot struct {
 	Query struct {
 		Cluster            func(childComplexity int, name string) int
 		Clusters           func(childComplexity int, first *int, after *string, filter *cluster.Filter, orderBy *object.Order) int
+		ExportApplication  func(childComplexity int, input export.Input) int
 		Images             func(childComplexity int, first *int, after *string, filter *image.Filter, orderBy *image.Order) int
 		Instance           func(childComplexity int, name string) int
 		Instances          func(childComplexity int, first *int, after *string, filter *instance.Filter, orderBy *object.Order) int
@@ -2622,6 +2642,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Annotation.Value(childComplexity), true
+
+	case "ApplicationExport.manifests":
+		if e.ComplexityRoot.ApplicationExport.Manifests == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplicationExport.Manifests(childComplexity), true
+	case "ApplicationExport.objects":
+		if e.ComplexityRoot.ApplicationExport.Objects == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplicationExport.Objects(childComplexity), true
+	case "ApplicationExport.omitted":
+		if e.ComplexityRoot.ApplicationExport.Omitted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplicationExport.Omitted(childComplexity), true
 
 	case "ApplicationFailoverBehavior.decisionConditions":
 		if e.ComplexityRoot.ApplicationFailoverBehavior.DecisionConditions == nil {
@@ -5487,6 +5526,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ExplanationStep.Summary(childComplexity), true
+
+	case "ExportOmission.kind":
+		if e.ComplexityRoot.ExportOmission.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExportOmission.Kind(childComplexity), true
+	case "ExportOmission.message":
+		if e.ComplexityRoot.ExportOmission.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExportOmission.Message(childComplexity), true
+	case "ExportOmission.name":
+		if e.ComplexityRoot.ExportOmission.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExportOmission.Name(childComplexity), true
+
+	case "ExportedObject.apiVersion":
+		if e.ComplexityRoot.ExportedObject.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExportedObject.APIVersion(childComplexity), true
+	case "ExportedObject.kind":
+		if e.ComplexityRoot.ExportedObject.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExportedObject.Kind(childComplexity), true
+	case "ExportedObject.name":
+		if e.ComplexityRoot.ExportedObject.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExportedObject.Name(childComplexity), true
 
 	case "ExposurePort.name":
 		if e.ComplexityRoot.ExposurePort.Name == nil {
@@ -10748,6 +10825,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Clusters(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*cluster.Filter), args["orderBy"].(*object.Order)), true
+	case "Query.exportApplication":
+		if e.ComplexityRoot.Query.ExportApplication == nil {
+			break
+		}
+
+		args, err := ec.field_Query_exportApplication_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ExportApplication(childComplexity, args["input"].(export.Input)), true
 	case "Query.images":
 		if e.ComplexityRoot.Query.Images == nil {
 			break
@@ -13316,6 +13404,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeployApplicationInput,
 		ec.unmarshalInputEventFilter,
 		ec.unmarshalInputEventOrder,
+		ec.unmarshalInputExportApplicationInput,
+		ec.unmarshalInputExportObjectInput,
 		ec.unmarshalInputFailoverBehaviorInput,
 		ec.unmarshalInputFieldOverriderInput,
 		ec.unmarshalInputFieldSelectorInput,
@@ -14556,6 +14646,74 @@ enum ExplanationCode {
   POD_NOT_READY
   "RUN: this pod has not started yet."
   POD_STARTING
+}
+`, BuiltIn: false},
+	{Name: "../schema/export.graphqls", Input: `extend type Query {
+  """
+  An application as manifests that ` + "`" + `deployApplication` + "`" + ` and ` + "`" + `kubectl apply` + "`" + ` take: objects of one namespace with
+  what they need and the policies that are about them, without status, UIDs, managed fields and known
+  defaults. It is read from the instance now, as the caller.
+  """
+  exportApplication(
+    "What to export."
+    input: ExportApplicationInput!
+  ): ApplicationExport @guard(by: INSTANCE, argument: "input.instance")
+}
+
+"What to export. Without ` + "`" + `objects` + "`" + ` and ` + "`" + `labelSelector` + "`" + ` it is the whole namespace."
+input ExportApplicationInput {
+  "The instance's name."
+  instance: String!
+  "The namespace."
+  namespace: String!
+  "These objects."
+  objects: [ExportObjectInput!]
+  "Objects with these labels, as a Kubernetes label selector; combined with ` + "`" + `objects` + "`" + ` by OR."
+  labelSelector: String
+  "Export what the objects name, the Services that select their pods, and the Ingresses of these."
+  dependencies: Boolean! = true
+  "Export the propagation and override policies of the namespace that are about the objects."
+  policies: Boolean! = true
+  "Export Secrets with their values, which takes the right to read them. Without it they are in ` + "`" + `omitted` + "`" + `."
+  secrets: Boolean! = false
+}
+
+"An object to export."
+input ExportObjectInput {
+  "Its kind, for example ` + "`" + `Deployment` + "`" + `."
+  kind: String!
+  "Its name."
+  name: String!
+}
+
+"An application as manifests."
+type ApplicationExport {
+  "YAML documents, parted by ` + "`" + `---` + "`" + `, in the order in which they should be written."
+  manifests: String!
+  "The objects in the manifests, in the same order."
+  objects: [ExportedObject!]!
+  "What belongs to the application and is not in the manifests."
+  omitted: [ExportOmission!]!
+}
+
+"An object in the manifests."
+type ExportedObject {
+  "Its API version, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String!
+  "Its kind."
+  kind: String!
+  "Its name."
+  name: String!
+}
+
+"Something that belongs to the application and is not in the manifests."
+type ExportOmission {
+  "Its kind."
+  kind: String!
+  "Its name."
+  name: String!
+  "Why, and what to do."
+  message: String!
 }
 `, BuiltIn: false},
 	{Name: "../schema/failover.graphqls", Input: `"How an application moves to another cluster on failure."
@@ -22787,6 +22945,18 @@ func (ec *executionContext) childFields_Annotation(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type Annotation", field.Name)
 }
 
+func (ec *executionContext) childFields_ApplicationExport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "manifests":
+		return ec.fieldContext_ApplicationExport_manifests(ctx, field)
+	case "objects":
+		return ec.fieldContext_ApplicationExport_objects(ctx, field)
+	case "omitted":
+		return ec.fieldContext_ApplicationExport_omitted(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApplicationExport", field.Name)
+}
+
 func (ec *executionContext) childFields_ApplicationFailoverBehavior(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "decisionConditions":
@@ -23815,6 +23985,30 @@ func (ec *executionContext) childFields_ExplanationStep(ctx context.Context, fie
 		return ec.fieldContext_ExplanationStep_reasons(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ExplanationStep", field.Name)
+}
+
+func (ec *executionContext) childFields_ExportOmission(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_ExportOmission_kind(ctx, field)
+	case "name":
+		return ec.fieldContext_ExportOmission_name(ctx, field)
+	case "message":
+		return ec.fieldContext_ExportOmission_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExportOmission", field.Name)
+}
+
+func (ec *executionContext) childFields_ExportedObject(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "apiVersion":
+		return ec.fieldContext_ExportedObject_apiVersion(ctx, field)
+	case "kind":
+		return ec.fieldContext_ExportedObject_kind(ctx, field)
+	case "name":
+		return ec.fieldContext_ExportedObject_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExportedObject", field.Name)
 }
 
 func (ec *executionContext) childFields_ExposurePort(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/export"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -44,6 +45,7 @@ type QueryResolver interface {
 	Node(ctx context.Context, id string) (model.Node, error)
 	Cluster(ctx context.Context, name string) (*cluster.Cluster, error)
 	Clusters(ctx context.Context, first *int, after *string, filter *cluster.Filter, orderBy *object.Order) (*page.Connection[*cluster.Cluster], error)
+	ExportApplication(ctx context.Context, input export.Input) (*export.Application, error)
 
 	Images(ctx context.Context, first *int, after *string, filter *image.Filter, orderBy *image.Order) (*page.Connection[*image.Image], error)
 	Instance(ctx context.Context, name string) (*instance.Instance, error)
@@ -141,6 +143,20 @@ func (ec *executionContext) field_Query_clusters_args(ctx context.Context, rawAr
 		return nil, err
 	}
 	args["orderBy"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_exportApplication_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (export.Input, error) {
+			return ec.unmarshalNExportApplicationInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -1155,6 +1171,73 @@ func (ec *executionContext) fieldContext_Query_clusters(ctx context.Context, fie
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_clusters_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_exportApplication(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_exportApplication(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ExportApplication(ctx, fc.Args["input"].(export.Input))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *export.Application
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *export.Application
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *export.Application
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *export.Application) graphql.Marshaler {
+			return ec.marshalOApplicationExport2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐApplication(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_exportApplication(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ApplicationExport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_exportApplication_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -2524,6 +2607,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				}()
 				res = ec._Query_clusters(ctx, field)
 				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "exportApplication":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_exportApplication(ctx, field)
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res

@@ -9,6 +9,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/export"
 	"github.com/kairship-io/kairship/pkg/fleet/fieldmanager"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -70,6 +71,7 @@ type Fleet struct {
 	ManifestPreviews *manifestpreview.Service
 	Timelines        *timeline.Service
 	RoleBindings     *rolebinding.Service
+	Exports          *export.Service
 
 	// Previews say what a change would do.
 	Previews *preview.Service

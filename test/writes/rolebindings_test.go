@@ -46,7 +46,7 @@ func TestGrantInstanceRole(t *testing.T) {
 	bindings := func() (found []kairshipv1alpha1.InstanceRoleBinding) {
 		t.Helper()
 		var all kairshipv1alpha1.InstanceRoleBindingList
-		if err := global.List(t.Context(), &all); err != nil {
+		if err := global.List(context.Background(), &all); err != nil { // Also after the test.
 			t.Fatal(err)
 		}
 		for _, b := range all.Items {

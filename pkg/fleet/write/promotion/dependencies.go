@@ -25,7 +25,7 @@ type dependencies struct {
 // dependencies finds what an object names, reads it from the member and compares
 // it with what the instance has.
 func (s *Service) dependencies(ctx context.Context, site *write.Site, member string, live *unstructured.Unstructured) (dependencies, error) {
-	named, err := references(live)
+	named, err := References(live)
 	if err != nil {
 		return dependencies{}, err
 	}
@@ -57,7 +57,7 @@ func (s *Service) dependencies(ctx context.Context, site *write.Site, member str
 var inDependencies = write.Paths{"": dependenciesArgument + "!", "metadata.namespace": "input.namespace"}
 
 // dependency returns one dependency as it is to be written, or the result for one that is not.
-func dependency(ctx context.Context, site *write.Site, member string, k write.Kind, r reference) (*resources.Given, *resources.Result, error) {
+func dependency(ctx context.Context, site *write.Site, member string, k write.Kind, r Reference) (*resources.Given, *resources.Result, error) {
 	live, err := site.FromMember(ctx, member, clusterArgument, k, r.Namespace, r.Name, inDependencies)
 	if apierror.Is(err, apierror.CodeNotFound) {
 		return nil, notWritten(r, resources.ActionSkipped, "member cluster %q has none: the pods can do without it, or wait for it", member), nil
@@ -68,7 +68,7 @@ func dependency(ctx context.Context, site *write.Site, member string, k write.Ki
 	if kind, _, _ := unstructured.NestedString(live.Object, "type"); isSecret(k) && kind == string(corev1.SecretTypeServiceAccountToken) {
 		return nil, notWritten(r, resources.ActionSkipped, "it is a token of member cluster %q, which makes it itself", member), nil
 	}
-	template := clean(live)
+	template := Clean(live)
 	there, err := site.Get(ctx, k, r.Namespace, r.Name, inDependencies)
 	if apierror.Is(err, apierror.CodeNotFound) {
 		return &resources.Given{Argument: dependenciesArgument, Paths: inDependencies, Object: template}, nil, nil
@@ -76,7 +76,7 @@ func dependency(ctx context.Context, site *write.Site, member string, k write.Ki
 	if err != nil {
 		return nil, nil, err
 	}
-	there = clean(there)
+	there = Clean(there)
 	if !same(template, there) {
 		e := apierror.New(apierror.CodeConflict, "instance %q has a %s %q in namespace %q that says something else than the one in member cluster %q, which would be overwritten; make them equal, or promote without dependencies",
 			site.Instance, r.Kind, r.Name, r.Namespace, member)
@@ -93,7 +93,7 @@ func same(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(a.Object, b.Object)
 }
 
-func notWritten(r reference, action resources.Action, format string, args ...any) *resources.Result {
+func notWritten(r Reference, action resources.Action, format string, args ...any) *resources.Result {
 	message := fmt.Sprintf(format, args...)
 	return &resources.Result{
 		Argument: dependenciesArgument, APIVersion: "v1", Kind: r.Kind, Namespace: &r.Namespace, Name: r.Name,
