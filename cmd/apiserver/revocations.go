@@ -17,21 +17,13 @@ import (
 // permissions anew.
 const flushInterval = 200 * time.Millisecond
 
-// roleBindings are InstanceRoleBindings of which nothing but the metadata is
-// kept: all that is wanted is to hear that they change.
-func roleBindings() *metav1.PartialObjectMetadata {
-	o := &metav1.PartialObjectMetadata{}
-	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("InstanceRoleBinding"))
-	return o
-}
-
 // flushOnRoleChanges forgets what is known of permissions whenever a binding
 // changes: when a user changes it, and when its controller says in its status
 // that the global cluster's RBAC is as the binding wants it. Between the two,
 // what was true before may be learned once more; that is forgotten without a flush in
 // seconds, as after a change of RBAC without a change of a binding.
 func flushOnRoleChanges(ctx context.Context, inventory cache.Cache, flush func()) error {
-	informer, err := inventory.GetInformer(ctx, roleBindings())
+	informer, err := inventory.GetInformer(ctx, &v1alpha1.InstanceRoleBinding{})
 	if err != nil {
 		return fmt.Errorf("watching InstanceRoleBindings: %w", err)
 	}

@@ -38,6 +38,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/fieldmanager"
+	"github.com/kairship-io/kairship/pkg/fleet/export"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -52,11 +53,13 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/projected"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/rolebinding"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
 	"github.com/kairship-io/kairship/pkg/fleet/usage"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/fleet/write/rolebindings"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/informers"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
@@ -150,6 +153,8 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	fleet.Write = newWrites(own, fleet, inventory, kube, clients, tokens, recorder, logger)
 	fleet.Previews = newPreviews(fleet)
+	fleet.Exports = &export.Service{Writer: fleet.Write.Applications.Writer}
+	fleet.Write.RoleBindings = &rolebindings.Service{Access: fleet.Access, Global: own, Watched: inventory}
 	fleet.Write.Instances = newInstanceWrites(own, fleet, inventory, kube, o.instances.addresses.Limits())
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
@@ -227,7 +232,7 @@ func watchInventory(ctx context.Context, o *options, config *rest.Config, watche
 	}()
 	waitCtx, cancel := context.WithTimeout(ctx, o.waitForAPIs)
 	defer cancel()
-	for _, watched := range []client.Object{&v1alpha1.Instance{}, &v1alpha1.Cluster{}, &pediav1alpha2.PediaCluster{}, roleBindings()} {
+	for _, watched := range []client.Object{&v1alpha1.Instance{}, &v1alpha1.Cluster{}, &pediav1alpha2.PediaCluster{}, &v1alpha1.InstanceRoleBinding{}} {
 		var last error
 		err := wait.PollUntilContextCancel(waitCtx, time.Second, true, func(ctx context.Context) (bool, error) {
 			_, last = inventory.GetInformer(ctx, watched)
@@ -281,6 +286,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Search:           search.NewService(lister, instances, clusters, inventory),
 		ManifestPreviews: &manifestpreview.Service{Evidence: consistent, Resources: anyKind},
 		Timelines:        &timeline.Service{Instances: instances, Freshness: tracker, Now: time.Now},
+		RoleBindings:     &rolebinding.Service{Watched: watched, Access: access.New(permissions), Freshness: tracker},
 	}
 }
 

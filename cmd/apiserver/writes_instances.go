@@ -24,6 +24,7 @@ import (
 // What Kairship itself writes to the global cluster, for people who may have it do so.
 // +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;create;patch;delete
 // +kubebuilder:rbac:groups=kairship.io,resources=clusters,verbs=get;patch
+// +kubebuilder:rbac:groups=kairship.io,resources=instancerolebindings,verbs=get;create;delete
 // +kubebuilder:rbac:groups="",resources=secrets,namespace=kairship-system,verbs=get;create;update
 
 // What the admission policy for Clusters asks for of all users who write where a cluster is joined.
@@ -36,7 +37,7 @@ func newGlobalClient(config *rest.Config) (client.Client, error) {
 	utilruntime.Must(corev1.AddToScheme(scheme))
 	// The kinds are known, so nothing has to be discovered first.
 	mapper := meta.NewDefaultRESTMapper(nil)
-	for _, kind := range []string{"Instance", "Cluster"} {
+	for _, kind := range []string{"Instance", "Cluster", "InstanceRoleBinding"} {
 		mapper.Add(v1alpha1.GroupVersion.WithKind(kind), meta.RESTScopeRoot)
 	}
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)

@@ -10,6 +10,9 @@ const (
 	usualContainers = 2
 	usualOverrides  = 2
 	usualDrift      = 5
+	usualRoles      = 2
+	usualSubjects   = 20
+	usualExport     = 20
 	// usualStages is the number of stages of the propagation.
 	usualStages  = 6
 	usualResults = 20
@@ -53,6 +56,18 @@ func Prices() map[string]Price {
 		"Query.cluster":   {},
 		"Query.clusters":  {},
 		"Viewer.can":      {Value: 2},
+		"Viewer.roles":    {Items: usualRoles},
+
+		"Instance.roleBindings":  {},
+		"RoleBinding.conditions": {Items: usualConditions},
+		"RoleBinding.namespaces": {Items: usualRoles},
+		"Query.whoCan":           {Value: RequestCost},
+		// A list of each kind.
+		"Query.exportApplication":   {Requests: 13, Value: usualExport * document},
+		"ApplicationExport.objects": {Items: usualExport},
+		"ApplicationExport.omitted": {Items: usualRoles},
+		"WhoCan.subjects":           {Items: usualSubjects},
+		"WhoCanSubject.bindings":    {Items: usualRoles},
 
 		"Query.node":      {Requests: 1},
 		"Query.workloads": {Requests: 1},
@@ -248,7 +263,7 @@ func Prices() map[string]Price {
 	}
 	for _, name := range []string{
 		"patchResource", "deleteResource", "createNamespace", "updateNamespace", "deleteNamespace",
-		"registerInstance", "createInstance", "updateInstance", "deleteInstance",
+		"registerInstance", "createInstance", "updateInstance", "deleteInstance", "grantInstanceRole", "revokeInstanceRole",
 		"joinCluster", "unjoinCluster", "moveCluster", "updateMemberCluster", "cordonMemberCluster", "uncordonMemberCluster",
 		"createPropagationPolicy", "updatePropagationPolicy", "deletePropagationPolicy",
 		"createClusterPropagationPolicy", "updateClusterPropagationPolicy", "deleteClusterPropagationPolicy",

@@ -37,6 +37,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/preview"
+	"github.com/kairship-io/kairship/pkg/fleet/rolebinding"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/whatif"
@@ -102,6 +103,19 @@ var enums = map[string]enumRoute{
 		typed[v1alpha1.DeletionPolicy], `{ instance(name: "alpha") { deletionPolicy } }`, "Instance.deletionPolicy",
 		`{ deleteInstance(input: {instance: "alpha", deletionPolicy: $v}) { __typename } }`, "Mutation.deleteInstance", "input.DeletionPolicy",
 	},
+	"InstanceRole": {
+		typed[v1alpha1.Role], `{ instance(name: "alpha") { roleBindings { nodes { role } } } }`, "RoleBinding.role",
+		`{ instance(name: "alpha") { roleBindings(filter: {roles: [$v]}) { __typename } } }`, "Instance.roleBindings", "filter.Roles",
+	},
+	"RoleSubjectKind": {
+		typed[v1alpha1.SubjectKind], `{ instance(name: "alpha") { roleBindings { nodes { subjectKind } } } }`, "RoleBinding.subjectKind",
+		`{ grantInstanceRole(input: {instance: "alpha", subjectKind: $v, subject: "a", role: VIEWER}) { __typename } }`, "Mutation.grantInstanceRole", "input.SubjectKind",
+	},
+	"RoleBindingSource": {
+		typed[rolebinding.Source], `{ instance(name: "alpha") { roleBindings { nodes { source } } } }`, "RoleBinding.source",
+		`{ instance(name: "alpha") { roleBindings(filter: {source: $v}) { __typename } } }`, "Instance.roleBindings", "filter.Source",
+	},
+	"AccessVerb": {value: typed[rolebinding.Verb], in: `{ whoCan(instance: "alpha", verb: $v, resource: "pods") { __typename } }`, by: "Query.whoCan", path: "verb"},
 	"ServiceType": {
 		value: typed[v1alpha1.ServiceType],
 		in:    `{ createInstance(input: {instance: "a", hostCluster: "h", components: {apiServer: {serviceType: $v}}}) { __typename } }`, by: "Mutation.createInstance", path: "input.Components.APIServer.ServiceType",
@@ -279,7 +293,7 @@ func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
 	undone := []resources.Result{{Rollback: &resources.Undone{}}}
 	warned := &policies.CreatedOverridePolicy{Warnings: []write.Warning{{}}}
-	answers := world().with(intercept{"Instance.policyPreview": value(&preview.Preview{}), "PolicyPreview.items": value([]*preview.Item{{}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Instance.timeline": value(&timeline.Connection{Nodes: []*timeline.Entry{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.changeWorkloads": value(&bulk.Payload{Results: []bulk.Result{{}}}), "Mutation.deployApplicationToInstances": value(&applications.SeveralPayload{Results: []applications.InstanceResult{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
+	answers := world().with(intercept{"Instance.roleBindings": value(&rolebinding.Connection{Nodes: []*rolebinding.RoleBinding{rolebinding.New(&v1alpha1.InstanceRoleBinding{})}}), "Instance.policyPreview": value(&preview.Preview{}), "PolicyPreview.items": value([]*preview.Item{{}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Instance.timeline": value(&timeline.Connection{Nodes: []*timeline.Entry{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.changeWorkloads": value(&bulk.Payload{Results: []bulk.Result{{}}}), "Mutation.deployApplicationToInstances": value(&applications.SeveralPayload{Results: []applications.InstanceResult{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}

@@ -15,13 +15,14 @@ import (
 // the schema. Any other one has to ask what the caller may see.
 var callersOnly = map[string]bool{"Query.viewer": true, "Query._service": true}
 
-// instanceArgument is what names the instance of a field of a root type.
-func instanceArgument(root *ast.Definition) string {
-	if root.Name == "Subscription" {
-		return "instance"
-	}
-	if root.Name == "Mutation" {
+// instanceArgument is what names the instance of a field of a root type: its input, or its argument
+// instance, or else the name of the instance that is asked for.
+func instanceArgument(field *ast.FieldDefinition) string {
+	switch {
+	case field.Arguments.ForName("input") != nil:
 		return "input.instance"
+	case field.Arguments.ForName("instance") != nil:
+		return "instance"
 	}
 	return "name"
 }
@@ -130,8 +131,8 @@ func TestEveryRootFieldIsGuarded(t *testing.T) {
 			if named == nil {
 				continue
 			}
-			if named.Value.Raw != instanceArgument(root) {
-				t.Errorf("%s: its guard takes the instance from %s, want it from %s", where, named.Value.Raw, instanceArgument(root))
+			if named.Value.Raw != instanceArgument(field) {
+				t.Errorf("%s: its guard takes the instance from %s, want it from %s", where, named.Value.Raw, instanceArgument(field))
 			}
 			if typ := argumentType(schema, field, named.Value.Raw); typ != "String!" {
 				t.Errorf("%s: its guard needs an argument %s: String!, which is %q", where, named.Value.Raw, typ)

@@ -83,8 +83,8 @@ func TestOneOfSeveralInstances(t *testing.T) {
 func TestAnswersWithoutTheIndex(t *testing.T) {
 	schema := loadSchema(t)
 	for _, field := range schema.Types["Instance"].Fields {
-		if _, list := schema.Types[field.Type.Name()], field.Type.NonNull; !list || schema.Types[field.Type.Name()].Fields.ForName("pageInfo") == nil {
-			continue
+		if _, list := schema.Types[field.Type.Name()], field.Type.NonNull; !list || schema.Types[field.Type.Name()].Fields.ForName("pageInfo") == nil || field.Name == "roleBindings" {
+			continue // The roles on an instance are not in the index.
 		}
 		r := &reader{err: apierror.New(apierror.CodeIndexUnavailable, "The index does not answer")}
 		args := argumentsOf(schema, field)[0]

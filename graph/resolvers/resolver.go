@@ -9,6 +9,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/export"
 	"github.com/kairship-io/kairship/pkg/fleet/fieldmanager"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -23,6 +24,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/rolebinding"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/subscription"
 	"github.com/kairship-io/kairship/pkg/fleet/timeline"
@@ -37,6 +39,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/fleet/write/rolebindings"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 )
 
@@ -69,6 +72,8 @@ type Fleet struct {
 	Search           *search.Service
 	ManifestPreviews *manifestpreview.Service
 	Timelines        *timeline.Service
+	RoleBindings     *rolebinding.Service
+	Exports          *export.Service
 
 	// Previews say what a change would do.
 	Previews *preview.Service
@@ -89,6 +94,7 @@ type Write struct {
 	Namespaces   *namespaces.Service
 	Members      *members.Service
 	Instances    *instances.Service
+	RoleBindings *rolebindings.Service
 	Policies     *policies.Writes
 	Workloads    *workloads.Service
 	Bulk         *bulk.Service

@@ -228,10 +228,19 @@ const available = "ratio healthySeconds observedSeconds from to"
 // Alone are the other fields that a query can select.
 var Alone = Fields{
 	// The caller's identity.
-	"Query":  "viewer _service resources",
-	"Viewer": "username groups seesAllInstances can",
+	"Query":  "viewer _service resources whoCan exportApplication",
+	"Viewer": "username groups seesAllInstances can roles",
+	// A user who may not manage access sees what is given to them.
+	"RoleBindingConnection": connection,
+	"RoleBindingEdge":       edge,
+	"RoleBinding":           "name instanceName subjectKind subject role namespaces source grantedBy revoked ready conditions createdAt resourceVersion",
+	"ApplicationExport":     "manifests objects omitted",
+	"ExportedObject":        "apiVersion kind name",
+	"ExportOmission":        "kind name message",
+	"WhoCan":                "subjects",
+	"WhoCanSubject":         "kind name bindings",
 	// Its address is that of the request.
-	"Instance": "kubeconfig policyPreview clusterLossPreview overridePreview applyPreview resource resources federatedHPA federatedHPAs cronFederatedHPA cronFederatedHPAs " +
+	"Instance": "kubeconfig roleBindings policyPreview clusterLossPreview overridePreview applyPreview resource resources federatedHPA federatedHPAs cronFederatedHPA cronFederatedHPAs " +
 		"multiClusterService multiClusterServices federatedResourceQuota federatedResourceQuotas workloadRebalancer workloadRebalancers",
 	"InstanceKubeconfig": "yaml server certificateAuthority",
 	// The instance checks the draft as the caller.

@@ -215,3 +215,19 @@ func (g Grant) forReading() Grant {
 	g.namespaces = namespaces
 	return g
 }
+
+// Covers reports whether the grant permits everything that another one on the same instance does.
+func (g Grant) Covers(other Grant) bool {
+	if !other.visible() {
+		return true
+	}
+	if !g.visible() || !g.whole.has(other.whole) || !(g.whole | g.every).has(other.every) {
+		return false
+	}
+	for name, f := range other.namespaces {
+		if !(g.whole | g.every | g.namespaces[name]).has(f) {
+			return false
+		}
+	}
+	return true
+}

@@ -185,6 +185,16 @@ func (s *scene) variable(t *testing.T, name string) any {
 		return s.own("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: banner, namespace: shop}\ndata: {text: hello}\n")
 	case "kubeconfig":
 		return string(s.other.Kubeconfig(t, s.id))
+	case "binding":
+		data, _ := gql.MustQuery[struct {
+			Instance struct {
+				RoleBindings struct{ Nodes []struct{ Name string } }
+			}
+		}](t, s.admin, `{ instance(name: "alpha") { roleBindings(filter: { subjects: ["carol"] }) { nodes { name } } } }`, nil)
+		if len(data.Instance.RoleBindings.Nodes) != 1 {
+			t.Fatalf("carol has the roles %+v, want one", data.Instance.RoleBindings.Nodes)
+		}
+		return data.Instance.RoleBindings.Nodes[0].Name
 	case "operation":
 		if s.operation == "" {
 			data, _ := gql.MustQuery[struct{ ApplyManifests struct{ Operation string } }](t, s.admin,

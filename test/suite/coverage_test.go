@@ -80,6 +80,12 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	tried["Query._entities(representations)"] = true
 	// TestMatrix, TestOneNamespaceAlone
 	tried["Viewer.can(instance)"], tried["Viewer.can(namespace)"] = true, true
+	for _, argument := range []string{"instance", "namespace", "verb", "resource"} {
+		tried["Query.whoCan("+argument+")"] = true
+	}
+	for _, argument := range []string{"instance", "namespace", "objects.kind", "objects.name", "labelSelector", "dependencies", "policies", "secrets"} {
+		tried["Query.exportApplication(input."+argument+")"] = true // TestMatrix, and TestExportApplication in test/writes
+	}
 	var missing []string
 	for _, argument := range schema.Arguments(theSchema) {
 		if !tried[argument] && !strings.HasPrefix(argument, "Mutation.") && !strings.HasPrefix(argument, "Subscription.") &&

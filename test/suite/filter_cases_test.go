@@ -39,6 +39,8 @@ func (w *world) casesOf(list schema.List) []filterCase {
 		return w.nodeCases()
 	case "MemberCluster":
 		return slices.Concat(w.naming(everything, "m3", "suite-"+w.id+"-m-1"), labelCases("parity=odd", "parity", "!parity"), propertyCases(), taintCases())
+	case "RoleBinding":
+		return roleBindingCases()
 	case "Namespace":
 		return append(w.naming(everything, w.a, w.id+"-ns-1"), labelCases("zone in (left,right)", "zone=left", "suite="+w.id+",!zone")...)
 	case "PropagationPolicy", "OverridePolicy":

@@ -104,6 +104,8 @@ func (w *world) read(ctx context.Context, t testing.TB, list gqlschema.List) ([]
 		cluster, objects = "global", &kairshipv1alpha1.ClusterList{}
 	case "MemberCluster":
 		cluster, objects = "beta", &clusterv1alpha1.ClusterList{}
+	case "RoleBinding":
+		return w.roleBindingItems(ctx, t)
 	case "Namespace":
 		objects = &corev1.NamespaceList{}
 	case "PropagationPolicy":

@@ -65,6 +65,18 @@ var rootMatrix = []struct {
 	{"instance", `instance(name: "alpha") { applyPreview(input: {manifests: "{apiVersion: v1, kind: ConfigMap, metadata: {name: preview, namespace: shop}}"}) { __typename } }`, outcomes{"ManifestPreview", "ManifestPreview", "null", "null"}},
 	{"instance", `instance(name: "beta") { applyPreview(input: {manifests: "{apiVersion: v1, kind: ConfigMap, metadata: {name: preview, namespace: billing}}"}) { __typename } }`, outcomes{"ManifestPreview", "null", "FORBIDDEN", "null"}},
 
+	{"instance", `instance(name: "alpha") { roleBindings(filter: {subjects: ["alice"]}) { nodes { name: subject } } }`, outcomes{"alice", "alice", "null", "null"}},
+	{"instance", `instance(name: "beta") { roleBindings(filter: {subjects: ["alice", "bob"]}) { nodes { name: subject } } }`, outcomes{"bob", "null", "bob", "null"}},
+	{"exportApplication", `exportApplication(input: {instance: "alpha", namespace: "ops", policies: false, objects: [{kind: "DaemonSet", name: "agent"}]}) { __typename }`, outcomes{"ApplicationExport", "ApplicationExport", "null", "null"}},
+	{"exportApplication", `exportApplication(input: {instance: "beta", namespace: "billing"}) { __typename }`, outcomes{"ApplicationExport", "null", "ApplicationExport", "null"}},
+	{"exportApplication", `exportApplication(input: {instance: "beta", namespace: "billing", secrets: true}) { __typename }`, outcomes{"ApplicationExport", "null", "FORBIDDEN", "null"}},
+	{"exportApplication", `exportApplication(input: {instance: "beta", namespace: "billing", labelSelector: "a in", dependencies: false}) { __typename }`, outcomes{"INVALID", "null", "INVALID", "null"}},
+	{"exportApplication", `exportApplication(input: {instance: "none-such", namespace: "billing"}) { __typename }`, outcomes{"null", "null", "null", "null"}},
+	{"whoCan", `whoCan(instance: "alpha", namespace: "shop", verb: PATCH, resource: "deployments.apps") { __typename }`, outcomes{"WhoCan", "FORBIDDEN", "null", "null"}},
+	{"whoCan", `whoCan(instance: "beta", verb: LIST, resource: "clusters.cluster.karmada.io") { __typename }`, outcomes{"WhoCan", "null", "FORBIDDEN", "null"}},
+	{"whoCan", `whoCan(instance: "none-such", verb: GET, resource: "pods") { __typename }`, outcomes{"null", "null", "null", "null"}},
+	{"whoCan", `whoCan(instance: "alpha", verb: GET, resource: "Pods") { __typename }`, outcomes{"INVALID", "FORBIDDEN", "null", "null"}},
+
 	{"instances", `instances { totalCount nodes { name } }`, outcomes{"*", "1: alpha", "1: beta", "0:"}},
 	{"instances", `instances(filter: {name: ["alpha", "beta", "none-such"]}) { totalCount nodes { name } }`, outcomes{"2: alpha beta", "1: alpha", "1: beta", "0:"}},
 	{"instances", `instances(filter: {name: ["beta"]}) { totalCount nodes { name } }`, outcomes{"1: beta", "0:", "1: beta", "0:"}},

@@ -11,7 +11,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/audit"
 )
 
-// Watched reads Instances and Clusters from the watch on the global cluster, as
+// Watched reads Instances, Clusters and InstanceRoleBindings from the watch on the global cluster, as
 // far as the user of the context may see them. A hidden one is not found.
 type Watched struct {
 	reader client.Reader
@@ -88,6 +88,8 @@ func (w *Watched) List(ctx context.Context, list client.ObjectList, opts ...clie
 		return w.listInstances(ctx, l, opts)
 	case *v1alpha1.ClusterList:
 		return w.listClusters(ctx, l, opts)
+	case *v1alpha1.InstanceRoleBindingList:
+		return w.listRoleBindings(ctx, l, opts)
 	}
 	return unconfined(list)
 }

@@ -53,6 +53,10 @@ const (
 	// although clusters are joined to it, or although its Karmada cannot be
 	// uninstalled. Neither the clusters nor what runs in them are touched.
 	ForceDeleteAnnotation = GroupName + "/force-delete"
+
+	// GrantedByAnnotation on an InstanceRoleBinding names the user who gave the role by a
+	// mutation. It is for people; nothing depends on it.
+	GrantedByAnnotation = GroupName + "/granted-by"
 	// RetainedAnnotation is on a Karmada whose Instance was deleted with
 	// deletionPolicy Retain. Its value is the host cluster: the next Managed
 	// Instance of the same name and host takes the Karmada over.

@@ -22,12 +22,12 @@ var noted = []string{
 	"resourceVersion", "selfLink", "uid", "ownerReferences", "finalizers",
 }
 
-// clean is an object of a member as a template: without what only that cluster
+// Clean returns an object of a cluster as a template: without what only that cluster
 // can say. Karmada keeps in the member what is left out here: addresses, bound
 // volumes. Templates of pods that run on stay as they are: any change would
 // restart them. Ports of nodes stay too: the instance would choose others, and
 // send those.
-func clean(live *unstructured.Unstructured) *unstructured.Unstructured {
+func Clean(live *unstructured.Unstructured) *unstructured.Unstructured {
 	u := live.DeepCopy()
 	for _, field := range noted {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)

@@ -73,7 +73,7 @@ status: {x: 1}`,
 	} {
 		live := object(t, tt.live)
 		before := live.DeepCopy()
-		if diff := cmp.Diff(object(t, tt.want).Object, clean(live).Object); diff != "" {
+		if diff := cmp.Diff(object(t, tt.want).Object, Clean(live).Object); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
 		}
 		if diff := cmp.Diff(before.Object, live.Object); diff != "" {

@@ -47,7 +47,7 @@ func (d *dependencies) merge(others dependencies) {
 // dependencies finds what an object names, reads it from the member and compares
 // it with what the instance has.
 func (s *Service) dependencies(ctx context.Context, site *write.Site, member string, live *unstructured.Unstructured) (dependencies, error) {
-	named, err := references(live)
+	named, err := References(live)
 	if err != nil {
 		return dependencies{}, err
 	}
@@ -79,7 +79,7 @@ func (s *Service) dependencies(ctx context.Context, site *write.Site, member str
 var inDependencies = write.Paths{"": dependenciesArgument + "!", "metadata.namespace": "input.namespace"}
 
 // dependency returns one dependency as it is to be written, or the result for one that is not.
-func dependency(ctx context.Context, site *write.Site, member string, k write.Kind, r reference) (*resources.Given, *resources.Result, error) {
+func dependency(ctx context.Context, site *write.Site, member string, k write.Kind, r Reference) (*resources.Given, *resources.Result, error) {
 	live, err := site.FromMember(ctx, member, clusterArgument, k, r.Namespace, r.Name, inDependencies)
 	if apierror.Is(err, apierror.CodeNotFound) {
 		return nil, notWritten(r, resources.ActionSkipped, "member cluster %q has none: the pods can do without it, or wait for it", member), nil
@@ -98,7 +98,7 @@ func dependency(ctx context.Context, site *write.Site, member string, k write.Ki
 func compared(ctx context.Context, site *write.Site, member string, k write.Kind, live *unstructured.Unstructured, argument string) (*resources.Given, *resources.Result, error) {
 	namespace, name := live.GetNamespace(), live.GetName()
 	paths := write.Paths{"": argument + "!", "metadata.namespace": "input.namespace"}
-	template := clean(live)
+	template := Clean(live)
 	there, err := site.Get(ctx, k, namespace, name, paths)
 	if apierror.Is(err, apierror.CodeNotFound) {
 		return &resources.Given{Argument: argument, Paths: paths, Object: template}, nil, nil
@@ -106,7 +106,7 @@ func compared(ctx context.Context, site *write.Site, member string, k write.Kind
 	if err != nil {
 		return nil, nil, err
 	}
-	if !same(template, clean(there)) {
+	if !same(template, Clean(there)) {
 		e := apierror.New(apierror.CodeConflict, "instance %q has a %s %q in namespace %q that says something else than the one in member cluster %q, which would be overwritten; make them equal, or promote without %s",
 			site.Instance, k.Kind, name, namespace, member, strings.TrimPrefix(argument, "input."))
 		return nil, nil, apierror.In(apierror.At(e, argument), site.Instance)
@@ -131,7 +131,7 @@ func same(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(a.Object, b.Object)
 }
 
-func notWritten(r reference, action resources.Action, format string, args ...any) *resources.Result {
+func notWritten(r Reference, action resources.Action, format string, args ...any) *resources.Result {
 	message := fmt.Sprintf(format, args...)
 	return &resources.Result{
 		Argument: dependenciesArgument, APIVersion: "v1", Kind: r.Kind, Namespace: &r.Namespace, Name: r.Name,

@@ -15,12 +15,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// reference is an object of the core group that another one names.
-type reference struct{ Kind, Namespace, Name string }
+// Reference is an object of the core group that another one names.
+type Reference struct{ Kind, Namespace, Name string }
 
-// references are what an object names, in one order: what Karmada propagates along
+// References returns what an object names, in one order: what Karmada propagates along
 // with it when a policy says propagateDeps.
-func references(live *unstructured.Unstructured) ([]reference, error) {
+func References(live *unstructured.Unstructured) ([]Reference, error) {
 	named := names{}
 	spec := &corev1.PodSpec{}
 	switch live.GroupVersionKind().GroupKind().String() {
@@ -44,7 +44,7 @@ func references(live *unstructured.Unstructured) ([]reference, error) {
 		return nil, nil
 	}
 	named.pod(spec)
-	return slices.SortedFunc(maps.Keys(named.in(live.GetNamespace())), func(a, b reference) int {
+	return slices.SortedFunc(maps.Keys(named.in(live.GetNamespace())), func(a, b Reference) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	}), nil
 }
@@ -61,11 +61,11 @@ func read(u *unstructured.Unstructured, into any, path ...string) error {
 }
 
 // names are objects by kind and name.
-type names map[reference]struct{}
+type names map[Reference]struct{}
 
 func (n names) add(kind, name string) {
 	if name != "" {
-		n[reference{Kind: kind, Name: name}] = struct{}{}
+		n[Reference{Kind: kind, Name: name}] = struct{}{}
 	}
 }
 

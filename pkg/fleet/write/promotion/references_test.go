@@ -48,7 +48,7 @@ func TestReferences(t *testing.T) {
 		{"a kind of the same name of another group", `{apiVersion: example.com/v1, kind: Deployment, metadata: {name: a, namespace: shop}, spec: {template: {spec: ` + podSpec + `}}}`, nil},
 		{"one without a template", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: shop}}`, nil},
 	} {
-		found, err := references(object(t, tt.live))
+		found, err := References(object(t, tt.live))
 		if err != nil {
 			t.Errorf("%s: %v", tt.reason, err)
 		}
@@ -63,7 +63,7 @@ func TestReferences(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
 		}
 	}
-	_, err := references(object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {template: {spec: {containers: text}}}}`))
+	_, err := References(object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {template: {spec: {containers: text}}}}`))
 	if !apierror.Is(err, apierror.CodeInvalid) {
 		t.Errorf("what cannot be read: got %v, want INVALID", err)
 	}

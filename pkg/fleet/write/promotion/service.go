@@ -109,7 +109,7 @@ func (s *Service) Promote(ctx context.Context, in Input) (*Payload, error) {
 			return nil, err
 		}
 	}
-	template := clean(live)
+	template := Clean(live)
 	claim, err := s.policy(in, template, found.sent)
 	if err != nil {
 		return nil, err
