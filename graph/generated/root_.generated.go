@@ -14,6 +14,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/export"
 	"github.com/kairship-io/kairship/pkg/fleet/image"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
@@ -25,6 +26,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/rolebinding"
 	"github.com/kairship-io/kairship/pkg/fleet/search"
 	"github.com/kairship-io/kairship/pkg/fleet/timeline"
 	"github.com/kairship-io/kairship/pkg/fleet/whatif"
@@ -39,6 +41,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/fleet/write/rolebindings"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -129,6 +132,12 @@ type ComplexityRoot struct {
 	Annotation struct {
 		Key   func(childComplexity int) int
 		Value func(childComplexity int) int
+	}
+
+	ApplicationExport struct {
+		Manifests func(childComplexity int) int
+		Objects   func(childComplexity int) int
+		Omitted   func(childComplexity int) int
 	}
 
 	ApplicationFailoverBehavior struct {
@@ -830,6 +839,18 @@ type ComplexityRoot struct {
 		Summary func(childComplexity int) int
 	}
 
+	ExportOmission struct {
+		Kind    func(childComplexity int) int
+		Message func(childComplexity int) int
+		Name    func(childComplexity int) int
+	}
+
+	ExportedObject struct {
+		APIVersion func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Name       func(childComplexity int) int
+	}
+
 	ExposurePort struct {
 		Name func(childComplexity int) int
 		Port func(childComplexity int) int
@@ -979,6 +1000,12 @@ type ComplexityRoot struct {
 		Stale      func(childComplexity int) int
 	}
 
+	GrantInstanceRolePayload struct {
+		Binding          func(childComplexity int) int
+		ConsistencyToken func(childComplexity int) int
+		Unchanged        func(childComplexity int) int
+	}
+
 	Image struct {
 		Clusters      func(childComplexity int, first *int) int
 		Digest        func(childComplexity int) int
@@ -1067,6 +1094,7 @@ type ComplexityRoot struct {
 		Resource                   func(childComplexity int, group string, version string, resource string, namespace *string, name string) int
 		ResourceVersion            func(childComplexity int) int
 		Resources                  func(childComplexity int, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
+		RoleBindings               func(childComplexity int, first *int, after *string, filter *rolebinding.Filter) int
 		State                      func(childComplexity int) int
 		Summary                    func(childComplexity int) int
 		Timeline                   func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time, object *timeline.Object) int
@@ -1525,6 +1553,7 @@ type ComplexityRoot struct {
 		DeployApplication              func(childComplexity int, input applications.DeployInput) int
 		DeployApplicationToInstances   func(childComplexity int, input applications.SeveralInput) int
 		DrainMemberCluster             func(childComplexity int, input moves.DrainInput) int
+		GrantInstanceRole              func(childComplexity int, input rolebindings.GrantInput) int
 		JoinCluster                    func(childComplexity int, input members.MembershipInput) int
 		MoveCluster                    func(childComplexity int, input members.MoveInput) int
 		MoveWorkload                   func(childComplexity int, input moves.WorkloadInput) int
@@ -1534,6 +1563,7 @@ type ComplexityRoot struct {
 		RegisterInstance               func(childComplexity int, input instances.RegisterInput) int
 		RestartWorkload                func(childComplexity int, input workloads.Target) int
 		ResumeWorkload                 func(childComplexity int, input workloads.Target) int
+		RevokeInstanceRole             func(childComplexity int, input rolebindings.RevokeInput) int
 		RollbackWorkload               func(childComplexity int, input workloads.RollbackInput) int
 		ScaleWorkload                  func(childComplexity int, input workloads.ScaleInput) int
 		SetImage                       func(childComplexity int, input workloads.SetImageInput) int
@@ -2002,6 +2032,7 @@ type ComplexityRoot struct {
 	Query struct {
 		Cluster            func(childComplexity int, name string) int
 		Clusters           func(childComplexity int, first *int, after *string, filter *cluster.Filter, orderBy *object.Order) int
+		ExportApplication  func(childComplexity int, input export.Input) int
 		Images             func(childComplexity int, first *int, after *string, filter *image.Filter, orderBy *image.Order) int
 		Instance           func(childComplexity int, name string) int
 		Instances          func(childComplexity int, first *int, after *string, filter *instance.Filter, orderBy *object.Order) int
@@ -2010,6 +2041,7 @@ type ComplexityRoot struct {
 		Resources          func(childComplexity int, group string, version string, resource string, instances []string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		Search             func(childComplexity int, text string, first *int, types []search.Type) int
 		Viewer             func(childComplexity int) int
+		WhoCan             func(childComplexity int, instance string, namespace *string, verb rolebinding.Verb, resource string) int
 		Workloads          func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		__resolve__service func(childComplexity int) int
 		__resolve_entities func(childComplexity int, representations []any) int
@@ -2170,6 +2202,40 @@ type ComplexityRoot struct {
 	ResumeWorkloadPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Workload         func(childComplexity int) int
+	}
+
+	RevokeInstanceRolePayload struct {
+		Binding          func(childComplexity int) int
+		ConsistencyToken func(childComplexity int) int
+	}
+
+	RoleBinding struct {
+		Conditions      func(childComplexity int) int
+		CreatedAt       func(childComplexity int) int
+		GrantedBy       func(childComplexity int) int
+		InstanceName    func(childComplexity int) int
+		Name            func(childComplexity int) int
+		Namespaces      func(childComplexity int) int
+		Ready           func(childComplexity int) int
+		ResourceVersion func(childComplexity int) int
+		Revoked         func(childComplexity int) int
+		Role            func(childComplexity int) int
+		Source          func(childComplexity int) int
+		Subject         func(childComplexity int) int
+		SubjectKind     func(childComplexity int) int
+	}
+
+	RoleBindingConnection struct {
+		Edges      func(childComplexity int) int
+		Freshness  func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	RoleBindingEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	RollbackWorkloadPayload struct {
@@ -2437,6 +2503,7 @@ type ComplexityRoot struct {
 		Can              func(childComplexity int, instance string, namespace *string) int
 		Groups           func(childComplexity int) int
 		Name             func(childComplexity int) int
+		Roles            func(childComplexity int) int
 		SeesAllInstances func(childComplexity int) int
 	}
 
@@ -2453,6 +2520,16 @@ type ComplexityRoot struct {
 		Argument func(childComplexity int) int
 		Code     func(childComplexity int) int
 		Message  func(childComplexity int) int
+	}
+
+	WhoCan struct {
+		Subjects func(childComplexity int) int
+	}
+
+	WhoCanSubject struct {
+		Bindings func(childComplexity int) int
+		Kind     func(childComplexity int) int
+		Name     func(childComplexity int) int
 	}
 
 	WorkloadAffinity struct {
@@ -2665,6 +2742,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Annotation.Value(childComplexity), true
+
+	case "ApplicationExport.manifests":
+		if e.ComplexityRoot.ApplicationExport.Manifests == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplicationExport.Manifests(childComplexity), true
+	case "ApplicationExport.objects":
+		if e.ComplexityRoot.ApplicationExport.Objects == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplicationExport.Objects(childComplexity), true
+	case "ApplicationExport.omitted":
+		if e.ComplexityRoot.ApplicationExport.Omitted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplicationExport.Omitted(childComplexity), true
 
 	case "ApplicationFailoverBehavior.decisionConditions":
 		if e.ComplexityRoot.ApplicationFailoverBehavior.DecisionConditions == nil {
@@ -5734,6 +5830,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ExplanationStep.Summary(childComplexity), true
 
+	case "ExportOmission.kind":
+		if e.ComplexityRoot.ExportOmission.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExportOmission.Kind(childComplexity), true
+	case "ExportOmission.message":
+		if e.ComplexityRoot.ExportOmission.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExportOmission.Message(childComplexity), true
+	case "ExportOmission.name":
+		if e.ComplexityRoot.ExportOmission.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExportOmission.Name(childComplexity), true
+
+	case "ExportedObject.apiVersion":
+		if e.ComplexityRoot.ExportedObject.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExportedObject.APIVersion(childComplexity), true
+	case "ExportedObject.kind":
+		if e.ComplexityRoot.ExportedObject.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExportedObject.Kind(childComplexity), true
+	case "ExportedObject.name":
+		if e.ComplexityRoot.ExportedObject.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExportedObject.Name(childComplexity), true
+
 	case "ExposurePort.name":
 		if e.ComplexityRoot.ExposurePort.Name == nil {
 			break
@@ -6287,6 +6421,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Freshness.Stale(childComplexity), true
+
+	case "GrantInstanceRolePayload.binding":
+		if e.ComplexityRoot.GrantInstanceRolePayload.Binding == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GrantInstanceRolePayload.Binding(childComplexity), true
+	case "GrantInstanceRolePayload.consistencyToken":
+		if e.ComplexityRoot.GrantInstanceRolePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GrantInstanceRolePayload.ConsistencyToken(childComplexity), true
+	case "GrantInstanceRolePayload.unchanged":
+		if e.ComplexityRoot.GrantInstanceRolePayload.Unchanged == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GrantInstanceRolePayload.Unchanged(childComplexity), true
 
 	case "Image.clusters":
 		if e.ComplexityRoot.Image.Clusters == nil {
@@ -6858,6 +7011,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Resources(childComplexity, args["group"].(string), args["version"].(string), args["resource"].(string), args["cluster"].(*string), args["namespace"].(*string), args["first"].(*int), args["after"].(*string), args["filter"].(*resource.Filter), args["orderBy"].(*object.Order)), true
+	case "Instance.roleBindings":
+		if e.ComplexityRoot.Instance.RoleBindings == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_roleBindings_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.RoleBindings(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*rolebinding.Filter)), true
 	case "Instance.state":
 		if e.ComplexityRoot.Instance.State == nil {
 			break
@@ -8982,6 +9146,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DrainMemberCluster(childComplexity, args["input"].(moves.DrainInput)), true
+	case "Mutation.grantInstanceRole":
+		if e.ComplexityRoot.Mutation.GrantInstanceRole == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_grantInstanceRole_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.GrantInstanceRole(childComplexity, args["input"].(rolebindings.GrantInput)), true
 	case "Mutation.joinCluster":
 		if e.ComplexityRoot.Mutation.JoinCluster == nil {
 			break
@@ -9081,6 +9256,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ResumeWorkload(childComplexity, args["input"].(workloads.Target)), true
+	case "Mutation.revokeInstanceRole":
+		if e.ComplexityRoot.Mutation.RevokeInstanceRole == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_revokeInstanceRole_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RevokeInstanceRole(childComplexity, args["input"].(rolebindings.RevokeInput)), true
 	case "Mutation.rollbackWorkload":
 		if e.ComplexityRoot.Mutation.RollbackWorkload == nil {
 			break
@@ -11137,6 +11323,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Clusters(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*cluster.Filter), args["orderBy"].(*object.Order)), true
+	case "Query.exportApplication":
+		if e.ComplexityRoot.Query.ExportApplication == nil {
+			break
+		}
+
+		args, err := ec.field_Query_exportApplication_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ExportApplication(childComplexity, args["input"].(export.Input)), true
 	case "Query.images":
 		if e.ComplexityRoot.Query.Images == nil {
 			break
@@ -11221,6 +11418,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Viewer(childComplexity), true
+	case "Query.whoCan":
+		if e.ComplexityRoot.Query.WhoCan == nil {
+			break
+		}
+
+		args, err := ec.field_Query_whoCan_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.WhoCan(childComplexity, args["instance"].(string), args["namespace"].(*string), args["verb"].(rolebinding.Verb), args["resource"].(string)), true
 	case "Query.workloads":
 		if e.ComplexityRoot.Query.Workloads == nil {
 			break
@@ -11868,6 +12076,142 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ResumeWorkloadPayload.Workload(childComplexity), true
+
+	case "RevokeInstanceRolePayload.binding":
+		if e.ComplexityRoot.RevokeInstanceRolePayload.Binding == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RevokeInstanceRolePayload.Binding(childComplexity), true
+	case "RevokeInstanceRolePayload.consistencyToken":
+		if e.ComplexityRoot.RevokeInstanceRolePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RevokeInstanceRolePayload.ConsistencyToken(childComplexity), true
+
+	case "RoleBinding.conditions":
+		if e.ComplexityRoot.RoleBinding.Conditions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBinding.Conditions(childComplexity), true
+	case "RoleBinding.createdAt":
+		if e.ComplexityRoot.RoleBinding.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBinding.CreatedAt(childComplexity), true
+	case "RoleBinding.grantedBy":
+		if e.ComplexityRoot.RoleBinding.GrantedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBinding.GrantedBy(childComplexity), true
+	case "RoleBinding.instanceName":
+		if e.ComplexityRoot.RoleBinding.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBinding.InstanceName(childComplexity), true
+	case "RoleBinding.name":
+		if e.ComplexityRoot.RoleBinding.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBinding.Name(childComplexity), true
+	case "RoleBinding.namespaces":
+		if e.ComplexityRoot.RoleBinding.Namespaces == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBinding.Namespaces(childComplexity), true
+	case "RoleBinding.ready":
+		if e.ComplexityRoot.RoleBinding.Ready == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBinding.Ready(childComplexity), true
+	case "RoleBinding.resourceVersion":
+		if e.ComplexityRoot.RoleBinding.ResourceVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBinding.ResourceVersion(childComplexity), true
+	case "RoleBinding.revoked":
+		if e.ComplexityRoot.RoleBinding.Revoked == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBinding.Revoked(childComplexity), true
+	case "RoleBinding.role":
+		if e.ComplexityRoot.RoleBinding.Role == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBinding.Role(childComplexity), true
+	case "RoleBinding.source":
+		if e.ComplexityRoot.RoleBinding.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBinding.Source(childComplexity), true
+	case "RoleBinding.subject":
+		if e.ComplexityRoot.RoleBinding.Subject == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBinding.Subject(childComplexity), true
+	case "RoleBinding.subjectKind":
+		if e.ComplexityRoot.RoleBinding.SubjectKind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBinding.SubjectKind(childComplexity), true
+
+	case "RoleBindingConnection.edges":
+		if e.ComplexityRoot.RoleBindingConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBindingConnection.Edges(childComplexity), true
+	case "RoleBindingConnection.freshness":
+		if e.ComplexityRoot.RoleBindingConnection.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBindingConnection.Freshness(childComplexity), true
+	case "RoleBindingConnection.nodes":
+		if e.ComplexityRoot.RoleBindingConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBindingConnection.Nodes(childComplexity), true
+	case "RoleBindingConnection.pageInfo":
+		if e.ComplexityRoot.RoleBindingConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBindingConnection.PageInfo(childComplexity), true
+	case "RoleBindingConnection.totalCount":
+		if e.ComplexityRoot.RoleBindingConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBindingConnection.TotalCount(childComplexity), true
+
+	case "RoleBindingEdge.cursor":
+		if e.ComplexityRoot.RoleBindingEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBindingEdge.Cursor(childComplexity), true
+	case "RoleBindingEdge.node":
+		if e.ComplexityRoot.RoleBindingEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RoleBindingEdge.Node(childComplexity), true
 
 	case "RollbackWorkloadPayload.cluster":
 		if e.ComplexityRoot.RollbackWorkloadPayload.Cluster == nil {
@@ -12877,6 +13221,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Viewer.Name(childComplexity), true
+	case "Viewer.roles":
+		if e.ComplexityRoot.Viewer.Roles == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Viewer.Roles(childComplexity), true
 	case "Viewer.seesAllInstances":
 		if e.ComplexityRoot.Viewer.SeesAllInstances == nil {
 			break
@@ -12939,6 +13289,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Warning.Message(childComplexity), true
+
+	case "WhoCan.subjects":
+		if e.ComplexityRoot.WhoCan.Subjects == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WhoCan.Subjects(childComplexity), true
+
+	case "WhoCanSubject.bindings":
+		if e.ComplexityRoot.WhoCanSubject.Bindings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WhoCanSubject.Bindings(childComplexity), true
+	case "WhoCanSubject.kind":
+		if e.ComplexityRoot.WhoCanSubject.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WhoCanSubject.Kind(childComplexity), true
+	case "WhoCanSubject.name":
+		if e.ComplexityRoot.WhoCanSubject.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WhoCanSubject.Name(childComplexity), true
 
 	case "WorkloadAffinity.affinity":
 		if e.ComplexityRoot.WorkloadAffinity.Affinity == nil {
@@ -13585,10 +13961,13 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDrainMemberClusterInput,
 		ec.unmarshalInputEventFilter,
 		ec.unmarshalInputEventOrder,
+		ec.unmarshalInputExportApplicationInput,
+		ec.unmarshalInputExportObjectInput,
 		ec.unmarshalInputFailoverBehaviorInput,
 		ec.unmarshalInputFieldOverriderInput,
 		ec.unmarshalInputFieldSelectorInput,
 		ec.unmarshalInputFieldSelectorRequirementInput,
+		ec.unmarshalInputGrantInstanceRoleInput,
 		ec.unmarshalInputImageFilter,
 		ec.unmarshalInputImageOrder,
 		ec.unmarshalInputImageOverriderInput,
@@ -13648,6 +14027,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputResourceSelectorInput,
 		ec.unmarshalInputRestartWorkloadInput,
 		ec.unmarshalInputResumeWorkloadInput,
+		ec.unmarshalInputRevokeInstanceRoleInput,
+		ec.unmarshalInputRoleBindingFilter,
 		ec.unmarshalInputRollbackWorkloadInput,
 		ec.unmarshalInputRuleWithClusterInput,
 		ec.unmarshalInputScaleWorkloadInput,
@@ -15001,6 +15382,74 @@ enum ExplanationCode {
   POD_NOT_READY
   "RUN: this pod has not started yet."
   POD_STARTING
+}
+`, BuiltIn: false},
+	{Name: "../schema/export.graphqls", Input: `extend type Query {
+  """
+  An application as manifests that ` + "`" + `deployApplication` + "`" + ` and ` + "`" + `kubectl apply` + "`" + ` take: objects of one namespace with
+  what they need and the policies that are about them, without status, UIDs, managed fields and known
+  defaults. It is read from the instance now, as the caller.
+  """
+  exportApplication(
+    "What to export."
+    input: ExportApplicationInput!
+  ): ApplicationExport @guard(by: INSTANCE, argument: "input.instance")
+}
+
+"What to export. Without ` + "`" + `objects` + "`" + ` and ` + "`" + `labelSelector` + "`" + ` it is the whole namespace."
+input ExportApplicationInput {
+  "The instance's name."
+  instance: String!
+  "The namespace."
+  namespace: String!
+  "These objects."
+  objects: [ExportObjectInput!]
+  "Objects with these labels, as a Kubernetes label selector; combined with ` + "`" + `objects` + "`" + ` by OR."
+  labelSelector: String
+  "Export what the objects name, the Services that select their pods, and the Ingresses of these."
+  dependencies: Boolean! = true
+  "Export the propagation and override policies of the namespace that are about the objects."
+  policies: Boolean! = true
+  "Export Secrets with their values, which takes the right to read them. Without it they are in ` + "`" + `omitted` + "`" + `."
+  secrets: Boolean! = false
+}
+
+"An object to export."
+input ExportObjectInput {
+  "Its kind, for example ` + "`" + `Deployment` + "`" + `."
+  kind: String!
+  "Its name."
+  name: String!
+}
+
+"An application as manifests."
+type ApplicationExport {
+  "YAML documents, parted by ` + "`" + `---` + "`" + `, in the order in which they should be written."
+  manifests: String!
+  "The objects in the manifests, in the same order."
+  objects: [ExportedObject!]!
+  "What belongs to the application and is not in the manifests."
+  omitted: [ExportOmission!]!
+}
+
+"An object in the manifests."
+type ExportedObject {
+  "Its API version, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String!
+  "Its kind."
+  kind: String!
+  "Its name."
+  name: String!
+}
+
+"Something that belongs to the application and is not in the manifests."
+type ExportOmission {
+  "Its kind."
+  kind: String!
+  "Its name."
+  name: String!
+  "Why, and what to do."
+  message: String!
 }
 `, BuiltIn: false},
 	{Name: "../schema/failover.graphqls", Input: `"How an application moves to another cluster on failure."
@@ -20970,6 +21419,236 @@ type WorkloadRevision @goModel(model: "github.com/kairship-io/kairship/pkg/fleet
   overridden: Boolean!
 }
 `, BuiltIn: false},
+	{Name: "../schema/rolebinding.graphqls", Input: `extend type Query {
+  """
+  Who may do something in an instance, by the roles that are given on it. It is for those who may manage
+  access to the instance; to others who see it, it is FORBIDDEN. Rules that the instance or the global cluster
+  have besides these roles are not looked at.
+  """
+  whoCan(
+    "The instance's name."
+    instance: String!
+    "The namespace; leave it out, or empty, for objects without one."
+    namespace: String
+    "What they would do."
+    verb: AccessVerb!
+    "The resource as plural and group, for example ` + "`" + `deployments.apps` + "`" + `, ` + "`" + `configmaps` + "`" + ` or ` + "`" + `pods/log` + "`" + `."
+    resource: String!
+  ): WhoCan @guard(by: INSTANCE, argument: "instance")
+}
+
+extend type Mutation {
+  """
+  Give a role on an instance to a user or a group, by an InstanceRoleBinding in the global cluster. It is for
+  those who may manage access to the instance, and they give no more than they may do themselves. The
+  same role given again changes nothing.
+  """
+  grantInstanceRole(
+    "The role, and who gets it."
+    input: GrantInstanceRoleInput!
+  ): GrantInstanceRolePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  """
+  Take a role on an instance away by deleting its InstanceRoleBinding. Bindings of the source PLATFORM are
+  refused: they are changed in the platform's access management.
+  """
+  revokeInstanceRole(
+    "Which binding."
+    input: RevokeInstanceRoleInput!
+  ): RevokeInstanceRolePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+}
+
+extend type Viewer {
+  """
+  The roles that are given to the caller or to one of their groups, by instance and name. Rights that
+  they have by other rules of the global cluster are in ` + "`" + `can` + "`" + ` and ` + "`" + `viewerCan` + "`" + `.
+  """
+  roles: [RoleBinding!]!
+}
+
+extend type Instance {
+  """
+  Who has which role on the instance, by name: all bindings for those who may manage access to it, for others
+  those that give a role to themselves or to one of their groups.
+  """
+  roleBindings(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: RoleBindingFilter
+  ): RoleBindingConnection!
+}
+
+"Which bindings to list. Fields are combined with AND, the values of one field with OR."
+input RoleBindingFilter {
+  "Of these users and groups, by name."
+  subjects: [String!]
+  "Of these roles."
+  roles: [InstanceRole!]
+  "Of this source."
+  source: RoleBindingSource
+}
+
+"A role on an instance."
+enum InstanceRole {
+  "Reads everything, but for the values of Secrets."
+  VIEWER
+  "Reads and writes everything of everyday work, and may use the native passthrough."
+  EDITOR
+  "Does what an editor does, gives roles, and changes and deletes the instance."
+  ADMIN
+}
+
+"Who a role is given to."
+enum RoleSubjectKind {
+  "A user. A service account is the user ` + "`" + `system:serviceaccount:NAMESPACE:NAME` + "`" + `."
+  USER
+  "A group of users."
+  GROUP
+}
+
+"Where a binding comes from."
+enum RoleBindingSource {
+  "A person, by ` + "`" + `grantInstanceRole` + "`" + ` or with ` + "`" + `kubectl` + "`" + `."
+  DIRECT
+  "The platform's access management. It is changed there, and not here."
+  PLATFORM
+}
+
+"What can be done with objects, in Kubernetes' words."
+enum AccessVerb {
+  "Read one."
+  GET
+  "Read many."
+  LIST
+  "Follow changes."
+  WATCH
+  "Create one."
+  CREATE
+  "Replace one."
+  UPDATE
+  "Change a part of one."
+  PATCH
+  "Delete one."
+  DELETE
+}
+
+"A page of bindings."
+type RoleBindingConnection {
+  "The bindings of this page with their cursors."
+  edges: [RoleBindingEdge!]!
+  "The bindings of this page."
+  nodes: [RoleBinding!]!
+  "Where this page stands."
+  pageInfo: PageInfo!
+  "How many match, on all pages."
+  totalCount: Int
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"A binding in a list."
+type RoleBindingEdge {
+  "The binding."
+  node: RoleBinding!
+  "Its place in the list."
+  cursor: String!
+}
+
+"A role on an instance that is given to a user or a group: an InstanceRoleBinding in the global cluster."
+type RoleBinding {
+  "Its name in the global cluster."
+  name: String!
+  "The name of the instance."
+  instanceName: String!
+  "Whether it is a user or a group."
+  subjectKind: RoleSubjectKind!
+  "The user or group, as the global cluster's authentication knows it."
+  subject: String!
+  "The role."
+  role: InstanceRole!
+  "The namespaces that the role is given in; none for the whole instance."
+  namespaces: [String!]!
+  "Where it comes from."
+  source: RoleBindingSource!
+  "The user who gave the role by ` + "`" + `grantInstanceRole` + "`" + `; null where it was given otherwise."
+  grantedBy: String
+  "The role was taken away; the object is kept for a while."
+  revoked: Boolean!
+  "The role has taken effect everywhere."
+  ready: Boolean!
+  "Where it has taken effect, in detail."
+  conditions: [Condition!]!
+  "When it was created."
+  createdAt: Time!
+  "The version of the resource."
+  resourceVersion: String!
+}
+
+"Who may do something in an instance, by the roles on it."
+type WhoCan {
+  "The users and groups, by kind and name."
+  subjects: [WhoCanSubject!]!
+}
+
+"A user or a group that may do something."
+type WhoCanSubject {
+  "Whether it is a user or a group."
+  kind: RoleSubjectKind!
+  "The user or group."
+  name: String!
+  "The bindings that permit it, by name."
+  bindings: [RoleBinding!]!
+}
+
+"A role to give."
+input GrantInstanceRoleInput {
+  "The instance's name."
+  instance: String!
+  "Whether it is given to a user or a group."
+  subjectKind: RoleSubjectKind! = USER
+  "The user or group, exactly as the global cluster's authentication knows it."
+  subject: String!
+  "The role."
+  role: InstanceRole!
+  "The namespaces that it is given in; none, or null, for the whole instance. They need not exist yet."
+  namespaces: [String!]
+  "Check everything and write nothing."
+  dryRun: Boolean! = false
+}
+
+"What became of a role that was to be given."
+type GrantInstanceRolePayload {
+  "The binding; its conditions tell when the role has taken effect."
+  binding: RoleBinding
+  "The role was given in the same way already, and nothing was written."
+  unchanged: Boolean!
+  "Always null: bindings are watched, not indexed."
+  consistencyToken: String
+}
+
+"A role to take away."
+input RevokeInstanceRoleInput {
+  "The instance's name."
+  instance: String!
+  "The name of the binding, from ` + "`" + `roleBindings` + "`" + `."
+  binding: String!
+  "Refuse with CONFLICT when it is no longer at this version."
+  resourceVersion: String
+  "Check everything and write nothing."
+  dryRun: Boolean! = false
+}
+
+"What became of a role that was to be taken away."
+type RevokeInstanceRolePayload {
+  "The binding as it was."
+  binding: RoleBinding
+  "Always null: bindings are watched, not indexed."
+  consistencyToken: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/schema.graphqls", Input: `"""
 Everything that can be read. Reads come from the index (Clusterpedia), except
 where a field says otherwise; ` + "`" + `freshness` + "`" + ` shows how old an answer is.
@@ -23303,6 +23982,18 @@ func (ec *executionContext) childFields_Annotation(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type Annotation", field.Name)
 }
 
+func (ec *executionContext) childFields_ApplicationExport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "manifests":
+		return ec.fieldContext_ApplicationExport_manifests(ctx, field)
+	case "objects":
+		return ec.fieldContext_ApplicationExport_objects(ctx, field)
+	case "omitted":
+		return ec.fieldContext_ApplicationExport_omitted(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApplicationExport", field.Name)
+}
+
 func (ec *executionContext) childFields_ApplicationFailoverBehavior(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "decisionConditions":
@@ -24421,6 +25112,30 @@ func (ec *executionContext) childFields_ExplanationStep(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type ExplanationStep", field.Name)
 }
 
+func (ec *executionContext) childFields_ExportOmission(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_ExportOmission_kind(ctx, field)
+	case "name":
+		return ec.fieldContext_ExportOmission_name(ctx, field)
+	case "message":
+		return ec.fieldContext_ExportOmission_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExportOmission", field.Name)
+}
+
+func (ec *executionContext) childFields_ExportedObject(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "apiVersion":
+		return ec.fieldContext_ExportedObject_apiVersion(ctx, field)
+	case "kind":
+		return ec.fieldContext_ExportedObject_kind(ctx, field)
+	case "name":
+		return ec.fieldContext_ExportedObject_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ExportedObject", field.Name)
+}
+
 func (ec *executionContext) childFields_ExposurePort(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "name":
@@ -24719,6 +25434,18 @@ func (ec *executionContext) childFields_Freshness(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type Freshness", field.Name)
 }
 
+func (ec *executionContext) childFields_GrantInstanceRolePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "binding":
+		return ec.fieldContext_GrantInstanceRolePayload_binding(ctx, field)
+	case "unchanged":
+		return ec.fieldContext_GrantInstanceRolePayload_unchanged(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_GrantInstanceRolePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type GrantInstanceRolePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Image(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "reference":
@@ -24905,6 +25632,8 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_resource(ctx, field)
 	case "resources":
 		return ec.fieldContext_Instance_resources(ctx, field)
+	case "roleBindings":
+		return ec.fieldContext_Instance_roleBindings(ctx, field)
 	case "timeline":
 		return ec.fieldContext_Instance_timeline(ctx, field)
 	case "workload":
@@ -26983,6 +27712,74 @@ func (ec *executionContext) childFields_ResumeWorkloadPayload(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type ResumeWorkloadPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RevokeInstanceRolePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "binding":
+		return ec.fieldContext_RevokeInstanceRolePayload_binding(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_RevokeInstanceRolePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RevokeInstanceRolePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RoleBinding(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_RoleBinding_name(ctx, field)
+	case "instanceName":
+		return ec.fieldContext_RoleBinding_instanceName(ctx, field)
+	case "subjectKind":
+		return ec.fieldContext_RoleBinding_subjectKind(ctx, field)
+	case "subject":
+		return ec.fieldContext_RoleBinding_subject(ctx, field)
+	case "role":
+		return ec.fieldContext_RoleBinding_role(ctx, field)
+	case "namespaces":
+		return ec.fieldContext_RoleBinding_namespaces(ctx, field)
+	case "source":
+		return ec.fieldContext_RoleBinding_source(ctx, field)
+	case "grantedBy":
+		return ec.fieldContext_RoleBinding_grantedBy(ctx, field)
+	case "revoked":
+		return ec.fieldContext_RoleBinding_revoked(ctx, field)
+	case "ready":
+		return ec.fieldContext_RoleBinding_ready(ctx, field)
+	case "conditions":
+		return ec.fieldContext_RoleBinding_conditions(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_RoleBinding_createdAt(ctx, field)
+	case "resourceVersion":
+		return ec.fieldContext_RoleBinding_resourceVersion(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RoleBinding", field.Name)
+}
+
+func (ec *executionContext) childFields_RoleBindingConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_RoleBindingConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_RoleBindingConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_RoleBindingConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_RoleBindingConnection_totalCount(ctx, field)
+	case "freshness":
+		return ec.fieldContext_RoleBindingConnection_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RoleBindingConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_RoleBindingEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_RoleBindingEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_RoleBindingEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RoleBindingEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_RollbackWorkloadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "workload":
@@ -27423,6 +28220,8 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_seesAllInstances(ctx, field)
 	case "can":
 		return ec.fieldContext_Viewer_can(ctx, field)
+	case "roles":
+		return ec.fieldContext_Viewer_roles(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
 }
@@ -27455,6 +28254,26 @@ func (ec *executionContext) childFields_Warning(ctx context.Context, field graph
 		return ec.fieldContext_Warning_message(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Warning", field.Name)
+}
+
+func (ec *executionContext) childFields_WhoCan(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "subjects":
+		return ec.fieldContext_WhoCan_subjects(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WhoCan", field.Name)
+}
+
+func (ec *executionContext) childFields_WhoCanSubject(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_WhoCanSubject_kind(ctx, field)
+	case "name":
+		return ec.fieldContext_WhoCanSubject_name(ctx, field)
+	case "bindings":
+		return ec.fieldContext_WhoCanSubject_bindings(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WhoCanSubject", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadAffinity(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
