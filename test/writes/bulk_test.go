@@ -86,6 +86,7 @@ func TestManyWorkloads(t *testing.T) {
 			{"health": []any{"HEALTHY", "PROGRESSING", "DEGRADED", "UNSCHEDULED", "UNPROPAGATED", "UNMANAGED", "UNKNOWN"}},
 			{"images": []any{"registry.example.com/web:1"}},
 			{"text": "web"},
+			{"drifted": false},
 			{"kinds": []any{"DEPLOYMENT", "STATEFUL_SET", "DAEMON_SET", "JOB", "CRON_JOB"}},
 		} {
 			maps.Copy(f, filter)

@@ -120,7 +120,9 @@ func TestMoveWorkload(t *testing.T) {
 	unrelated(t, "moveWorkload", input)
 	refused(t, alice, "moveWorkload", but(input, "from", []any{"m1"}, "to", []any{"m2"}), "INVALID", "input.from[0]")
 	refused(t, alice, "moveWorkload", but(input, "to", []any{"m2"}), "INVALID", "input.to[0]")
-	refused(t, alice, "moveWorkload", but(input, "name", "none"), "NOT_FOUND", "input.name")
+	for _, kind := range []string{"DEPLOYMENT", "STATEFUL_SET", "DAEMON_SET", "JOB", "CRON_JOB"} {
+		refused(t, alice, "moveWorkload", but(input, "kind", kind, "name", "none"), "NOT_FOUND", "input.name")
+	}
 	refused(t, alice, "moveWorkload", but(input, "kind", "CUSTOM"), "INVALID", "input.kind")
 	refused(t, alice, "moveWorkload", but(input, "cancel", true), "CONFLICT", "input.cancel")
 	poll.Until(t, within, "the index has all that a preview needs", func(context.Context) error {

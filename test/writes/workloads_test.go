@@ -405,7 +405,12 @@ func exposed(t *testing.T, alice *gql.Client, namespace string, web map[string]a
 	}
 	unrelated(t, "createService", input)
 	refused(t, alice, "createService", but(input, "ports", []any{}), "INVALID", "input.ports")
-	refused(t, alice, "createService", but(input, "kind", "JOB"), "INVALID", "input.kind")
+	for _, kind := range []string{"JOB", "CRON_JOB", "CUSTOM"} {
+		refused(t, alice, "createService", but(input, "kind", kind), "INVALID", "input.kind")
+	}
+	for _, kind := range []string{"STATEFUL_SET", "DAEMON_SET"} {
+		refused(t, alice, "createService", but(input, "kind", kind, "name", "none"), "NOT_FOUND", "input.name")
+	}
 	refused(t, alice, "createService", but(input, "name", "none"), "NOT_FOUND", "input.name")
 	p := must[payload](t, alice, "createService", input, fields)
 	if p.Service == nil || p.Service.Name != "web" || p.ConsistencyToken == nil {
