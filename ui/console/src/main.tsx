@@ -3,6 +3,7 @@ import '@xyflow/react/dist/base.css';
 import './app/style.css';
 
 import { MantineProvider } from '@mantine/core';
+import { setNonce } from 'get-nonce';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Provider } from 'urql';
@@ -13,6 +14,8 @@ import { nonce, theme } from './app/theme.ts';
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');
+
+setNonce(nonce()); // What keeps the page from scrolling below a dialog makes a style sheet of its own.
 
 createRoot(root).render(
   <StrictMode>
