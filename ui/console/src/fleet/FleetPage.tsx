@@ -22,6 +22,7 @@ export function FleetPage(): ReactElement {
     document.title = `${t('fleet.title')} · Kairship`;
   }, [t]);
 
+  const counts = new Map(data?.counted.facets[0]?.values.map((v) => [v.value, v.count]));
   return (
     <Stack gap="lg" maw={1400}>
       <Group justify="space-between" align="baseline">
@@ -40,7 +41,7 @@ export function FleetPage(): ReactElement {
             {data.instances.nodes.length === 0 && <Empty title={t('fleet.noInstances')} hint={t('fleet.noInstancesHint')} />}
             <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
               {data.instances.nodes.map((instance) => (
-                <InstanceCard key={instance.name} instance={instance} />
+                <InstanceCard key={instance.name} instance={instance} workloads={counts.get(instance.name) ?? 0} />
               ))}
             </SimpleGrid>
           </Stack>

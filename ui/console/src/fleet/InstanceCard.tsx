@@ -26,10 +26,9 @@ function Count({ label, ready, total }: { label: string; ready: number; total: n
   );
 }
 
-export function InstanceCard({ instance }: { instance: Instance }): ReactElement {
+export function InstanceCard({ instance, workloads }: { instance: Instance; workloads: number }): ReactElement {
   const t = useT();
   const { summary } = instance;
-  const workloads = summary?.workloads.reduce((sum, kind) => sum + kind.total, 0) ?? 0;
   return (
     <Card withBorder padding="md" component="article" aria-labelledby={`instance-${instance.name}`}>
       <Stack gap="sm" h="100%">

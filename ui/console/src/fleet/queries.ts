@@ -24,13 +24,12 @@ export const FleetQuery = graphql(
             cpu { allocatable allocated }
             memory { allocatable allocated }
             pods { allocatable allocated }
-            workloads { total }
           }
           freshness { ...FreshnessFields }
         }
         freshness { ...FreshnessFields }
       }
-      workloads(first: 20, filter: { health: [DEGRADED, UNSCHEDULED, UNPROPAGATED, PROGRESSING, UNKNOWN] }, orderBy: { field: HEALTH }) {
+      workloads(first: 20, filter: { health: [DEGRADED, UNSCHEDULED, UNPROPAGATED, PROGRESSING, UNKNOWN] }, orderBy: { field: HEALTH, direction: DESC }) {
         totalCount
         nodes {
           kind
@@ -41,6 +40,9 @@ export const FleetQuery = graphql(
           instance { name }
         }
         freshness { ...FreshnessFields }
+      }
+      counted: workloads(first: 1) {
+        facets(fields: [INSTANCE], first: 100) { values { value count } }
       }
       clusters(first: 500) {
         nodes {

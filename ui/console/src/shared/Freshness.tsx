@@ -23,7 +23,7 @@ export function Freshness({ of }: { of: FragmentOf<typeof FreshnessFields> | und
   const when = f.observedAt === null ? t('freshness.unknown') : t('freshness.asOf', { time: clock(f.observedAt, language, new Date()) });
   const text = f.stale ? `${when}, ${t('freshness.stale')}` : when;
   const line = (
-    <Text component="span" size="xs" c={f.stale ? 'orange' : 'dimmed'} className={f.stale ? 'kairship-warning' : 'kairship-dimmed'} role="status">
+    <Text component="span" size="xs" className={f.stale ? 'kairship-warning' : 'kairship-dimmed'} role="status">
       {text}
     </Text>
   );

@@ -7,7 +7,7 @@ import { foldedFrom, layout, type Box as Part, type Workload } from './layout.ts
 
 /** The distances of columns and rows, in pixels. */
 const columnWidth = 230;
-const rowHeight = 74;
+const rowHeight = 72;
 
 type PartNode = Node<{ part: Part; heading: string; title: string }, 'part'>;
 

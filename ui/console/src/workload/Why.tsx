@@ -16,7 +16,7 @@ export function Why({ workload }: { workload: Workload }): ReactElement | null {
   return (
     <Stack gap="sm" component="ol" className="kairship-list">
       {explanation.steps.map((step) => (
-        <Paper key={step.stage} withBorder p="md" component="li">
+        <Paper key={step.stage} withBorder px="md" py="sm" component="li">
           <Group gap="sm">
             <Badge className={`kairship-badge kairship-${stateColor[step.state]}`} variant="light" size="sm" radius="sm">
               {t(`workload.explained.${step.state}`)}
@@ -30,13 +30,16 @@ export function Why({ workload }: { workload: Workload }): ReactElement | null {
               </Text>
             )}
           </Group>
-          <Text size="sm" mt={6}>
-            {step.summary}
-          </Text>
+          {step.state !== 'NOT_REACHED' && (
+            <Text size="sm" mt={6}>
+              {step.summary}
+            </Text>
+          )}
           {step.reasons.length > 0 && (
             <List size="sm" mt={6} spacing={6}>
               {step.reasons.map((reason, i) => (
                 <List.Item key={`${reason.code} ${i}`}>
+                  {reason.clusterName !== null && <b>{reason.clusterName}: </b>}
                   {reason.message} <Code>{reason.code}</Code>
                   {reason.remedy !== null && (
                     <Text size="sm" className="kairship-dimmed">

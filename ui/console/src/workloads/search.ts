@@ -50,7 +50,8 @@ export function filterOf(search: Search): Filter {
 
 /** orderOf is the order of the query: the worst health first, unless told. */
 export function orderOf(search: Search): Order {
-  return { field: search.sort ?? 'HEALTH', direction: search.descending ? 'DESC' : 'ASC' };
+  if (search.sort === undefined) return { field: 'HEALTH', direction: 'DESC' };
+  return { field: search.sort, direction: search.descending ? 'DESC' : 'ASC' };
 }
 
 /** toggled is a list of values with one more, or without it. */
