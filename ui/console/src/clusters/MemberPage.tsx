@@ -52,6 +52,7 @@ export function MemberPage(): ReactElement {
       </>
     );
   }
+  const may = data?.viewer.can.update ?? false;
   const cordoned = isCordoned(member.taints);
   const ready = member.conditions.find((c) => c.type === 'Ready');
   const total = found.workloads.totalCount ?? found.workloads.nodes.length;
@@ -81,7 +82,7 @@ export function MemberPage(): ReactElement {
         </Stack>
         <Group gap="sm">
           <Freshness of={member.freshness} />
-          <CordonButton of={key} member={member} may={found.viewerCan.update} done={refetch} />
+          <CordonButton of={key} member={member} may={may} done={refetch} />
         </Group>
       </Group>
       <Problem error={error} part retry={refetch} />
@@ -115,7 +116,7 @@ export function MemberPage(): ReactElement {
           <Nodes of={key} />
         </Tabs.Panel>
         <Tabs.Panel value="loss" pt="md">
-          <Loss of={key} />
+          {may ? <Loss of={key} /> : <Empty title={t('action.notAllowed')} hint={t('cluster.lossNotAllowed')} />}
         </Tabs.Panel>
       </Tabs>
     </Stack>

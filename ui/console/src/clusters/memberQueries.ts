@@ -6,8 +6,8 @@ import { FreshnessFields } from '../shared/Freshness.tsx';
 export const MemberQuery = graphql(
   `
     query Member($instance: String!, $name: String!) {
+      viewer { can(instance: $instance, namespace: "") { update } }
       instance(name: $instance) {
-        viewerCan { update }
         memberCluster(name: $name) {
           name
           managed
@@ -69,7 +69,7 @@ export const NodesQuery = graphql(
   [FreshnessFields],
 );
 
-/** MemberChanges tells that a member cluster changed; the page then asks again. What is selected is what is told. */
+/** MemberChanges reports that a member cluster changed, and the page then asks again. Only changes of what is selected are sent. */
 export const MemberChanges = graphql(`
   subscription MemberChanges($filter: MemberClusterChangeFilter) {
     memberClusterChanged(filter: $filter) {

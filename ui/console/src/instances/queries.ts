@@ -68,7 +68,7 @@ export const InstanceEventsQuery = graphql(`
   }
 `);
 
-/** OneInstanceChanges tells that the instance changed; the page then asks again. What is selected is what is told. */
+/** OneInstanceChanges reports that the instance changed, and the page then asks again. Only changes of what is selected are sent. */
 export const OneInstanceChanges = graphql(`
   subscription OneInstanceChanges($filter: InstanceFilter) {
     instanceChanged(filter: $filter) {

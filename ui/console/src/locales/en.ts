@@ -335,6 +335,7 @@ export const en = {
     nodeCount_other: '{{count}} nodes',
     noNodes: 'No nodes',
     noNodesHint: 'Nodes are shown to users with a role on the whole instance, once the cluster is collected.',
+    lossNotAllowed: 'Users who may change the cluster see here what its loss would do.',
     lossMode: 'How it is lost',
     loss: { NO_EXECUTE_TAINT: 'It dies', REMOVAL: 'It leaves', CORDON: 'It is cordoned' },
     lossHint: {

@@ -85,7 +85,7 @@ export const zh: Texts = {
     noExpiry: '未知到期时间', noTaints: '没有污点：任何对象都可以调度到此集群。', labels: '标签', noLabels: '没有标签', policies: '分发到此集群的策略', noPolicies: '您可以查看的策略都不会分发到此集群。',
     conditions: '状况', since: '自 {{time}}', nodesReady: '{{total}} 个节点中 {{ready}} 个就绪', noWorkloads: '这里没有工作负载', noWorkloadsHint: '没有策略把您可以查看的工作负载分发到此集群。',
     allWorkloads_one: '显示 {{count}} 个工作负载', allWorkloads_other: '显示全部 {{count}} 个工作负载', nodeCount_one: '{{count}} 个节点', nodeCount_other: '{{count}} 个节点', noNodes: '没有节点',
-    noNodesHint: '在采集到集群之后，拥有整个实例角色的用户可以看到节点。', lossMode: '失去的方式',
+    noNodesHint: '在采集到集群之后，拥有整个实例角色的用户可以看到节点。', lossNotAllowed: '可以修改此集群的用户会在这里看到失去它的后果。', lossMode: '失去的方式',
     loss: { NO_EXECUTE_TAINT: '集群宕机', REMOVAL: '集群离开', CORDON: '集群被封锁' },
     lossHint: {
       NO_EXECUTE_TAINT: '没有策略容忍的污点会驱逐其中的对象，如同开启故障转移时集群宕机。',

@@ -15,9 +15,12 @@ export type OverrideOutcome = NonNullable<NonNullable<ResultOf<typeof OverridePr
 /** Outcome is what a change would do. */
 export type Outcome = { is: 'propagation'; of: PropagationOutcome } | { is: 'override'; of: OverrideOutcome } | { is: 'refused'; error: CombinedError | undefined };
 
-/** write is the spec as a person edits it. */
+/** write is the spec as a person edits it: what it selects and where that goes first. */
 export function write(spec: Json): string {
-  return stringify(spec, { lineWidth: 120 });
+  const first = ['resourceSelectors', 'placement', 'overrideRules'];
+  const place = (key: string): number => (first.includes(key) ? first.indexOf(key) : first.length);
+  const sorted = typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? Object.fromEntries(Object.entries(spec).sort(([a], [b]) => place(a) - place(b))) : spec;
+  return stringify(sorted, { lineWidth: 120 });
 }
 
 /** read is the spec that a person wrote; an error's text where it is no YAML, or none of a spec. */

@@ -80,7 +80,7 @@ export const InstanceNamesQuery = graphql(`
   }
 `);
 
-/** PolicyChanges tells that a policy changed; the page then asks again. What is selected is what is told. */
+/** PolicyChanges reports that a policy changed, and the page then asks again. Only changes of what is selected are sent. */
 export const PolicyChanges = graphql(`
   subscription PolicyChanges($filter: PolicyChangeFilter) {
     policyChanged(filter: $filter) { type policy { resourceVersion } }
