@@ -96,8 +96,9 @@ components:
 	@$(FLEET) build --dir $(TEST_DIR)
 
 .PHONY: ui
-ui: ## Build the GraphiQL page when its sources changed (without npm the page says how to get it)
-	@hack/ui.sh
+ui: ## Build the console and the GraphiQL page when their sources changed (without npm they say how to get them)
+	@hack/ui.sh console "the console" docs/schema.graphql
+	@hack/ui.sh graphiql GraphiQL
 	@hack/identityprovider.sh
 
 .PHONY: generate

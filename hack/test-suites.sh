@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The suites that need a fleet: queries and answers (test/), the audit of GraphQL over HTTP (test/audit),
-# a supergraph by two routers (test/federation), the GraphiQL page in a real browser, the official
+# a supergraph by two routers (test/federation), the GraphiQL page and the console in a real browser, the official
 # clients of subscriptions (test/live/clients), claims held against the clusters (test/truth), and faults
 # (test/faults). The last two come last and alone, because they break the fleet on purpose.
 # KAIRSHIP_TRUTH=0 leaves test/truth out, KAIRSHIP_TRUTH=5m has it last so long; `make truth` runs it alone.
@@ -50,6 +50,10 @@ graphiql() {
   in_node ui/graphiql
 }
 
+console_page() {
+  in_node ui/console
+}
+
 clients() {
   npm --prefix test/live/clients ci && in_node test/live/clients
 }
@@ -76,16 +80,19 @@ fi
 over_http="audit of GraphQL over HTTP"
 supergraph="federation, by two routers"
 page="GraphiQL in a browser"
+console="the console in a browser"
 official="official clients of subscriptions"
 if [ "$faults" = only ]; then
   skip "$over_http" "KAIRSHIP_FAULTS=only"
   skip "$supergraph" "KAIRSHIP_FAULTS=only"
   skip "$page" "KAIRSHIP_FAULTS=only"
+  skip "$console" "KAIRSHIP_FAULTS=only"
   skip "$official" "KAIRSHIP_FAULTS=only"
 elif ! command -v npm >/dev/null; then
   missing "$over_http" "npm is not installed"
   missing "$supergraph" "npm is not installed"
   missing "$page" "npm is not installed"
+  missing "$console" "npm is not installed"
   missing "$official" "npm is not installed"
 else
   part "$over_http" audit
@@ -101,6 +108,13 @@ else
     missing "$page" "it is not built (make ui)"
   else
     part "$page" graphiql
+  fi
+  if ! browser >/dev/null; then
+    missing "$console" "no Chromium (on Debian: apt-get install chromium)"
+  elif [ ! -d ui/console/node_modules ]; then
+    missing "$console" "it is not built (make ui)"
+  else
+    part "$console" console_page
   fi
   if browser >/dev/null; then
     part "$official" clients

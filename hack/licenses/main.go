@@ -36,7 +36,7 @@ func run(root, list, texts string) error {
 	if err != nil {
 		return err
 	}
-	packages, err := bundled(filepath.Join(root, "ui", "graphiql", "package-lock.json"))
+	packages, err := ofPages(root)
 	if err != nil {
 		return err
 	}
@@ -57,6 +57,19 @@ func run(root, list, texts string) error {
 	var licences bytes.Buffer
 	writeTexts(&licences, all)
 	return os.WriteFile(texts, licences.Bytes(), 0o644)
+}
+
+// ofPages are the packages of all pages, each once.
+func ofPages(root string) (all []part, err error) {
+	for _, page := range []string{"console", "graphiql"} {
+		packages, err := bundled(filepath.Join(root, "ui", page, "package-lock.json"))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, packages...)
+	}
+	slices.SortStableFunc(all, func(a, b part) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version)) })
+	return slices.CompactFunc(all, func(a, b part) bool { return a.Name == b.Name && a.Version == b.Version }), nil
 }
 
 // part is something that others wrote.

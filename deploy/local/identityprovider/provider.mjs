@@ -47,7 +47,11 @@ const provider = new Provider(issuer, {
   features: {
     devInteractions: { enabled: false },
     revocation: { enabled: true },
-    rpInitiatedLogout: { enabled: true },
+    rpInitiatedLogout: {
+      enabled: true,
+      logoutSource: (ctx, form) => send(ctx, 200, page('Sign out', `${form}<button form="op.logoutForm" name="logout" value="yes">Sign out here too</button>`)),
+      postLogoutSuccessSource: (ctx) => send(ctx, 200, page('Signed out', '<p>You are signed out.</p>')),
+    },
   },
   issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'),
   rotateRefreshToken: true,

@@ -24,6 +24,10 @@ func (f *Fleet) PrintWelcome(ctx context.Context, out io.Writer, ask bool) {
 	for _, c := range topology.Clusters() {
 		names = append(names, c.Name)
 	}
+	url := "http://" + f.ports.Addr("kairship/api")
+	if !f.settings.WithoutKairship {
+		printf(out, "\nConsole    %s\n", url)
+	}
 	kubectlWith := func(kubeconfig, args string) string {
 		return fmt.Sprintf("KUBECONFIG=%s %s %s", quoted(kubeconfig), quoted(f.paths.Binary("kubectl")), args)
 	}
@@ -37,7 +41,6 @@ func (f *Fleet) PrintWelcome(ctx context.Context, out io.Writer, ask bool) {
 		printf(out, "Index      %s\n", kubectl("global", "get --raw '/apis/clusterpedia.io/v1beta1/resources/apis/apps/v1/deployments?limit=5'"))
 		return
 	}
-	url := "http://" + f.ports.Addr("kairship/api")
 	printf(out, "kubectl    as a person, through Kairship (%s), for example\n           %s\n",
 		f.ports.URL("kairship/tls"), kubectlWith(f.paths.PersonKubeconfig("alice", "alpha"), "get deployments -n shop"))
 	printf(out, "GraphQL    %s/graphql\nGraphiQL   %s/graphiql\n\nA first query:\n\n", url, url)

@@ -3,7 +3,7 @@ import { Client, fetchExchange, subscriptionExchange } from 'urql';
 
 import { authorization } from './session';
 
-/** connection tells how the live connection is. */
+/** connection is the state of the live connection. */
 export type Connection = 'idle' | 'open' | 'lost';
 
 type Listener = (connection: Connection) => void;

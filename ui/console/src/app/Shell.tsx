@@ -17,7 +17,7 @@ const pages = [
   ['/clusters', 'app.clusters'],
 ] as const;
 
-/** Live says whether changes arrive as they happen. */
+/** Live shows whether changes arrive as they happen. */
 function Live(): ReactElement | null {
   const t = useT();
   const connection = useSyncExternalStore(onConnection, currentConnection);

@@ -36,6 +36,14 @@ export const ClusterChanges = graphql(`
   subscription ClusterChanges {
     clusterChanged {
       type
+      cluster {
+        alias
+        kubernetesVersion
+        credentialsExpireTime
+        conditions { type status message }
+        instance { name }
+        summary { nodes { total ready } pods { allocated } }
+      }
     }
   }
 `);

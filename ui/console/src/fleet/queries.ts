@@ -58,20 +58,28 @@ export const FleetQuery = graphql(
   [FreshnessFields],
 );
 
-/** FleetChanges tells that an instance changed; the page then asks again. */
+/** FleetChanges reports that an instance changed; the page then asks again. What is selected is what is told. */
 export const FleetChanges = graphql(`
   subscription FleetChanges {
     instanceChanged {
       type
+      instance {
+        alias
+        state
+        karmadaVersion
+        conditions { type status message }
+        summary { staleSince clusters { total ready } nodes { total ready } pods { allocated } }
+      }
     }
   }
 `);
 
-/** ProblemChanges tells that a workload became unwell, or is well again. */
+/** ProblemChanges reports that a workload became unwell, or is well again. */
 export const ProblemChanges = graphql(`
   subscription ProblemChanges {
     workloadChanged(filter: { health: [DEGRADED, UNSCHEDULED, UNPROPAGATED, PROGRESSING, UNKNOWN] }) {
       type
+      workload { health healthMessage }
     }
   }
 `);

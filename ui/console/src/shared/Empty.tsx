@@ -1,7 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import type { ReactElement, ReactNode } from 'react';
 
-/** Empty says that there is nothing, and what to do next. */
+/** Empty shows that there is nothing, and what to do next. */
 export function Empty({ title, hint, children }: { title: string; hint?: string; children?: ReactNode }): ReactElement {
   return (
     <Stack align="center" gap={4} py="xl">

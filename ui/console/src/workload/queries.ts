@@ -56,11 +56,21 @@ export const WorkloadQuery = graphql(
   [FreshnessFields],
 );
 
-/** OneChanges tells that the workload changed; the page then asks again. */
+/** OneChanges reports that the workload changed; the page then asks again. What is selected is what is told. */
 export const OneChanges = graphql(`
   subscription OneChanges($filter: WorkloadFilter) {
     workloadChanged(filter: $filter) {
       type
+      workload {
+        health
+        healthMessage
+        suspended
+        deleting
+        resourceVersion
+        replicas { desired ready }
+        policy { name }
+        placements { clusterName desired ready health message object { pods(first: 50) { name phase ready restarts } } }
+      }
     }
   }
 `);

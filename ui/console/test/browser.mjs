@@ -1,0 +1,198 @@
+// The console in a real browser against a running fleet, as the people who use it, with nothing but loopback in reach.
+//
+//   KAIRSHIP_FLEET       the fleet's folder
+//   CHROMIUM             the browser (/usr/bin/chromium)
+//   SCREENSHOTS          a folder to leave pictures of the pages in
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+
+import { check } from './axe.mjs';
+import { fleet, open, person, signIn, step } from './world.mjs';
+
+/** mostJavaScript is how much JavaScript the first view may take, compressed, in bytes. */
+const mostJavaScript = 250_000;
+
+const pages = [
+  '/',
+  '/workloads',
+  '/clusters',
+  '/instances/alpha/workloads/DEPLOYMENT/shop/stuck',
+  ...['graph', 'pods', 'manifest', 'timeline'].map((tab) => `/instances/alpha/workloads/DEPLOYMENT/shop/frontend?tab=${tab}`),
+];
+const stuck = '/instances/alpha/workloads/DEPLOYMENT/shop/stuck';
+const frontend = '/instances/alpha/workloads/DEPLOYMENT/shop/frontend';
+
+const world = await open();
+try {
+  await step('a wrong token is refused, and says so', async () => {
+    const { page, close } = await world.newPage();
+    await page.goto(fleet.url);
+    await page.getByLabel('Bearer token of the global cluster').fill('wrong');
+    await page.getByRole('button', { name: 'Use this token' }).click();
+    await page.getByText('The token is not valid').waitFor();
+    await close();
+  });
+
+  await step('alice signs in at the provider, and comes back to the page that she wanted', async () => {
+    const { page, context, close } = await world.newPage();
+    await page.goto(`${fleet.url}/workloads?text=cart`);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('Name').fill('alice');
+    await page.getByLabel('Password').fill(person('alice').password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Workloads' }).waitFor();
+    await page.getByRole('link', { name: 'cart' }).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get('text'), 'cart');
+    assert.equal(await page.evaluate(() => document.cookie + JSON.stringify({ ...sessionStorage, ...localStorage })), '{}', 'a script can read the session');
+    const cookies = await context.cookies();
+    assert.ok(cookies.some((c) => c.name.endsWith('kairship_session') && c.httpOnly && c.sameSite === 'Strict'));
+    await page.getByRole('button', { name: 'alice' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click();
+    await page.waitForURL((url) => url.href.startsWith(fleet.identityURL));
+    await page.goto(fleet.url);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await close();
+  });
+
+  await step('the first view takes little JavaScript, and mallory learns nothing from it', async () => {
+    const { page, close } = await world.newPage();
+    let bytes = 0;
+    page.on('response', async (response) => {
+      if (response.url().endsWith('.js')) bytes += Number((await response.allHeaders())['content-length'] ?? 0);
+    });
+    await signIn(page, 'mallory');
+    await page.getByText('You see no instances').waitFor();
+    assert.ok(bytes > 50_000 && bytes <= mostJavaScript, `the first view takes ${bytes} bytes of JavaScript, ${mostJavaScript} at most`);
+    await page.goto(fleet.url + frontend);
+    await page.getByText('There is no such workload').waitFor();
+    await close();
+  });
+
+  await step('a broken workload is found, and why it is', async () => {
+    const { page, close } = await world.newPage();
+    await signIn(page, 'alice');
+    const problems = page.getByRole('region', { name: 'Needs attention' });
+    await problems.getByRole('link', { name: 'shop/stuck' }).click();
+    await page.getByRole('heading', { name: 'stuck' }).waitFor();
+    await page.getByText('NO_CLUSTER_FITS').waitFor();
+    await page.getByText('What to do: Change the placement of the policy').waitFor();
+    await close();
+  });
+
+  await step('the table narrows by facets, and the address has all of it', async () => {
+    const { page, close } = await world.newPage();
+    await signIn(page, 'admin', '/workloads');
+    await page.getByRole('link', { name: 'frontend' }).waitFor();
+    await page.getByRole('checkbox', { name: 'Unscheduled' }).check();
+    await page.getByText('1 workload', { exact: true }).waitFor();
+    assert.equal(await page.getByRole('row').count(), 2);
+    await page.reload();
+    await page.getByText('1 workload', { exact: true }).waitFor();
+    assert.ok(await page.getByRole('checkbox', { name: 'Unscheduled' }).isChecked());
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.getByRole('link', { name: 'frontend' }).waitFor();
+    await page.getByRole('textbox', { name: 'Name, namespace, label or image' }).fill('no-such-thing');
+    await page.getByText('No workload matches').waitFor();
+    await close();
+  });
+
+  await step('alice scales a workload, sees it happen, and scales it back', async () => {
+    const { page, close } = await world.newPage();
+    await signIn(page, 'alice', frontend);
+    for (const replicas of [5, 4]) {
+      await page.getByRole('button', { name: 'Actions' }).click();
+      await page.getByRole('menuitem', { name: 'Scale' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('textbox', { name: 'Replicas' }).fill('-');
+      await dialog.getByRole('textbox', { name: 'Replicas' }).fill(String(replicas));
+      await dialog.getByText('The instance accepts this change.').waitFor();
+      await dialog.getByRole('button', { name: 'Do it' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      await page.getByText(`${replicas} of ${replicas} ready`).waitFor({ timeout: 60_000 });
+    }
+    await close();
+  });
+
+  await step('bob is not offered what he may not do', async () => {
+    const { page, close } = await world.newPage();
+    await signIn(page, 'bob', '/instances/beta/workloads/DEPLOYMENT/billing/api');
+    const actions = page.getByRole('button', { name: 'Actions' });
+    assert.equal(await actions.getAttribute('aria-disabled'), 'true');
+    await actions.hover();
+    await page.getByText('Your roles do not allow this here').waitFor();
+    await page.goto(fleet.url + stuck);
+    await page.getByText('There is no such workload').waitFor();
+    await close();
+  });
+
+  await step('what alice reads of logs is the answer of the instance', async () => {
+    const { page, close } = await world.newPage();
+    await signIn(page, 'alice', `${frontend}?tab=pods`);
+    await page.getByRole('cell', { name: /^frontend-/ }).first().waitFor();
+    await page.getByRole('button', { name: 'Logs' }).click();
+    // An editor may not read through clusters/proxy, and is told so.
+    await page.getByRole('alert').getByText(/clusters\/proxy|may not/).waitFor();
+    await close();
+  });
+
+  await step('a page that was lost comes back with its server', async () => {
+    const { page, context, close } = await world.newPage();
+    await signIn(page, 'admin');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await context.setOffline(true);
+    await page.goto(`${fleet.url}/workloads`).catch(() => undefined);
+    await context.setOffline(false);
+    await page.goto(`${fleet.url}/workloads`);
+    await page.getByRole('link', { name: 'frontend' }).waitFor();
+    await close();
+  });
+
+  for (const colorScheme of ['light', 'dark']) {
+    for (const locale of ['en', 'zh-CN']) {
+      await step(`all pages are accessible: ${colorScheme}, ${locale}`, async () => {
+        const { page, close } = await world.newPage({ colorScheme, locale });
+        await signIn(page, 'admin');
+        for (const path of pages) {
+          await page.goto(fleet.url + path);
+          await page.getByRole('heading', { level: 1 }).waitFor();
+          await page.waitForLoadState('load');
+          await page.waitForTimeout(400); // What is drawn in steps is drawn.
+          await check(page, `${path} ${colorScheme} ${locale}`);
+        }
+        await close();
+      });
+    }
+  }
+
+  await step('nothing leaves a narrow screen', async () => {
+    const { page, close } = await world.newPage({ viewport: { width: 390, height: 844 } });
+    await signIn(page, 'admin');
+    for (const path of pages) {
+      await page.goto(fleet.url + path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      const [has, is] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+      assert.ok(has <= is, `${path} is ${has} pixels wide on a screen of ${is}`);
+    }
+    await close();
+  });
+
+  if (process.env.SCREENSHOTS) {
+    mkdirSync(process.env.SCREENSHOTS, { recursive: true });
+    const names = { fleet: '/', workloads: '/workloads', why: stuck, graph: `${frontend}?tab=graph` };
+    for (const colorScheme of ['light', 'dark']) {
+      const { page, close } = await world.newPage({ colorScheme, viewport: { width: 1280, height: 760 } });
+      await signIn(page, 'admin');
+      for (const [name, path] of Object.entries(names)) {
+        await page.goto(fleet.url + path);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.waitForTimeout(1000);
+        await page.screenshot({ path: `${process.env.SCREENSHOTS}/console-${name}-${colorScheme}.png` });
+      }
+      await close();
+    }
+  }
+  world.assertQuiet();
+  console.log('passed');
+} finally {
+  await world.close();
+}
