@@ -5,6 +5,7 @@ import { useEffect, useSyncExternalStore, type ReactElement } from 'react';
 
 import { currentConnection, onConnection } from '../api/client.ts';
 import { AnchorLink, NavigationLink } from '../shared/links.tsx';
+import { SearchButton } from '../search/Search.tsx';
 import { Account } from './Account.tsx';
 import { Logo } from './Logo.tsx';
 import { useT } from './i18n.ts';
@@ -12,6 +13,7 @@ import { useT } from './i18n.ts';
 const pages = [
   ['/', 'app.fleet'],
   ['/workloads', 'app.workloads'],
+  ['/policies', 'app.policies'],
   ['/clusters', 'app.clusters'],
 ] as const;
 
@@ -33,7 +35,7 @@ export function Shell(): ReactElement {
   const [opened, { toggle, close }] = useDisclosure();
   const { pathname } = useLocation();
   useEffect(close, [close, pathname]);
-  const section = (path: string): boolean => (path === '/' ? pathname === '/' : pathname.startsWith(path) || (path === '/workloads' && pathname.includes('/workloads/')));
+  const section = (path: string): boolean => (path === '/' ? /^\/(instances\/[^/]+)?$/.test(pathname) : `${pathname}/`.includes(`${path}/`));
   return (
     <AppShell header={{ height: 52 }} navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !opened } }} padding="md">
       <AppShell.Header>
@@ -53,6 +55,7 @@ export function Shell(): ReactElement {
             </AnchorLink>
           </Group>
           <Group gap="md" wrap="nowrap">
+            <SearchButton />
             <Live />
             <Account />
           </Group>

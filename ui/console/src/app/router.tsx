@@ -1,8 +1,10 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 
+import { isMemberTab, type MemberTab } from '../clusters/tabs.ts';
 import { FleetPage } from '../fleet/FleetPage.tsx';
 import { readSearch } from '../workloads/search.ts';
 import { WorkloadsPage } from '../workloads/WorkloadsPage.tsx';
+import { readPoliciesSearch } from '../policies/search.ts';
 import { isTab, type Tab } from '../workload/tabs.ts';
 import { NotFound } from './NotFound.tsx';
 import { Shell } from './Shell.tsx';
@@ -18,8 +20,27 @@ const workload = createRoute({
   validateSearch: (search: Record<string, unknown>): { tab?: Tab } => (isTab(search['tab']) ? { tab: search['tab'] } : {}),
 });
 const clusters = createRoute({ getParentRoute: () => root, path: '/clusters', component: lazyRouteComponent(() => import('../clusters/ClustersPage.tsx'), 'ClustersPage') });
+const policies = createRoute({
+  getParentRoute: () => root,
+  path: '/policies',
+  component: lazyRouteComponent(() => import('../policies/PoliciesPage.tsx'), 'PoliciesPage'),
+  validateSearch: readPoliciesSearch,
+});
+const policy = createRoute({
+  getParentRoute: () => root,
+  path: '/instances/$instance/policies/$kind/$namespace/$name',
+  component: lazyRouteComponent(() => import('../policies/PolicyPage.tsx'), 'PolicyPage'),
+  validateSearch: (search: Record<string, unknown>): { tab?: 'edit' } => (search['tab'] === 'edit' ? { tab: 'edit' } : {}),
+});
+const instance = createRoute({ getParentRoute: () => root, path: '/instances/$instance', component: lazyRouteComponent(() => import('../instances/InstancePage.tsx'), 'InstancePage') });
+const member = createRoute({
+  getParentRoute: () => root,
+  path: '/instances/$instance/clusters/$name',
+  component: lazyRouteComponent(() => import('../clusters/MemberPage.tsx'), 'MemberPage'),
+  validateSearch: (search: Record<string, unknown>): { tab?: MemberTab } => (isMemberTab(search['tab']) ? { tab: search['tab'] } : {}),
+});
 
-export const router = createRouter({ routeTree: root.addChildren([fleet, workloads, workload, clusters]), defaultPreload: false });
+export const router = createRouter({ routeTree: root.addChildren([fleet, workloads, workload, policies, policy, clusters, instance, member]), defaultPreload: false });
 
 declare module '@tanstack/react-router' {
   interface Register {

@@ -1,26 +1,15 @@
-import { Badge, Group, Paper, Progress, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
+import { Badge, Group, Paper, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
 import { useEffect, type ReactElement } from 'react';
 import { useQuery, useSubscription } from 'urql';
 
 import { useT } from '../app/i18n.ts';
 import { Empty } from '../shared/Empty.tsx';
 import { Freshness } from '../shared/Freshness.tsx';
+import { AnchorLink } from '../shared/links.tsx';
 import { Problem } from '../shared/Problem.tsx';
-import { share } from '../shared/quantity.ts';
+import { Share } from '../shared/Share.tsx';
 import { useRefetch } from '../shared/useRefetch.ts';
 import { ClusterChanges, ClustersQuery } from './queries.ts';
-
-/** Used is how much of a capacity is given out, as a bar with its number. */
-function Used({ of, label }: { of: { allocatable: number; allocated: number } | undefined; label: string }): ReactElement {
-  if (of === undefined) return <Text size="sm">–</Text>;
-  const percent = share(of.allocated, of.allocatable);
-  return (
-    <Group gap={6} wrap="nowrap">
-      <Progress value={percent} w={60} size="sm" color={percent > 90 ? 'red' : percent > 75 ? 'orange' : 'indigo'} aria-label={label} />
-      <Text size="xs">{percent}%</Text>
-    </Group>
-  );
-}
 
 /** ClustersPage lists the inventory: what is ready, where it is, and how full it is. */
 export function ClustersPage(): ReactElement {
@@ -43,7 +32,7 @@ export function ClustersPage(): ReactElement {
       {data && clusters.length === 0 && <Empty title={t('clusters.none')} hint={t('clusters.noneHint')} />}
       {clusters.length > 0 && (
         <Paper withBorder>
-          <Table.ScrollContainer minWidth={820}>
+          <Table.ScrollContainer minWidth={820} type="native">
             <Table verticalSpacing="xs" horizontalSpacing="md">
               <Table.Thead>
                 <Table.Tr>
@@ -59,9 +48,15 @@ export function ClustersPage(): ReactElement {
                     <Table.Tr key={c.name}>
                       <Table.Td>
                         <Group gap="xs" wrap="nowrap">
-                          <Text size="sm" fw={600}>
-                            {c.alias ?? c.name}
-                          </Text>
+                          {c.instance ? (
+                            <AnchorLink to="/instances/$instance/clusters/$name" params={{ instance: c.instance.name, name: c.name }} size="sm" fw={600}>
+                              {c.alias ?? c.name}
+                            </AnchorLink>
+                          ) : (
+                            <Text size="sm" fw={600}>
+                              {c.alias ?? c.name}
+                            </Text>
+                          )}
                           <Badge className={`kairship-badge ${ready?.status === 'True' ? 'kairship-teal' : 'kairship-orange'}`} variant="light" size="sm" radius="sm" title={ready?.message}>
                             {ready?.status === 'True' ? t('clusters.ready') : t('clusters.notReady')}
                           </Badge>
@@ -70,13 +65,13 @@ export function ClustersPage(): ReactElement {
                       <Table.Td>{c.instance?.name ?? t('clusters.free')}</Table.Td>
                       <Table.Td>{c.summary ? `${c.summary.nodes.ready}/${c.summary.nodes.total}` : '–'}</Table.Td>
                       <Table.Td>
-                        <Used of={c.summary?.cpu} label={`${c.name}: ${t('fleet.cpu')} ${t('fleet.allocated')}`} />
+                        <Share of={c.summary?.cpu} label={`${c.name}: ${t('fleet.cpu')} ${t('fleet.allocated')}`} />
                       </Table.Td>
                       <Table.Td>
-                        <Used of={c.summary?.memory} label={`${c.name}: ${t('fleet.memory')} ${t('fleet.allocated')}`} />
+                        <Share of={c.summary?.memory} label={`${c.name}: ${t('fleet.memory')} ${t('fleet.allocated')}`} />
                       </Table.Td>
                       <Table.Td>
-                        <Used of={c.summary?.pods} label={`${c.name}: ${t('fleet.pods')} ${t('fleet.allocated')}`} />
+                        <Share of={c.summary?.pods} label={`${c.name}: ${t('fleet.pods')} ${t('fleet.allocated')}`} />
                       </Table.Td>
                       <Table.Td>{c.kubernetesVersion ?? '–'}</Table.Td>
                       <Table.Td>{[c.provider, c.region, c.zone].filter(Boolean).join(' · ') || '–'}</Table.Td>

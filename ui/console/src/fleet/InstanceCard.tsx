@@ -1,33 +1,16 @@
-import { Badge, Card, Group, Progress, Stack, Text, Title } from '@mantine/core';
+import { Badge, Card, Group, Stack, Text, Title } from '@mantine/core';
 import type { ReactElement } from 'react';
 
 import type { ResultOf } from '../api/gql.ts';
 import { useT } from '../app/i18n.ts';
+import { Allocation } from '../shared/Allocation.tsx';
 import { Freshness } from '../shared/Freshness.tsx';
 import { AnchorLink } from '../shared/links.tsx';
-import { bytes, digits, share } from '../shared/quantity.ts';
+import { bytes, digits } from '../shared/quantity.ts';
+import { stateColor } from '../shared/state.ts';
 import type { FleetQuery } from './queries.ts';
 
 type Instance = ResultOf<typeof FleetQuery>['instances']['nodes'][number];
-
-const stateColor = { RUNNING: 'teal', IN_PROCESS: 'blue', TERMINATING: 'orange', UNAVAILABLE: 'red', UNKNOWN: 'gray' } as const;
-
-/** Allocation shows how much of a capacity is given out. */
-function Allocation({ label, part, whole, write }: { label: string; part: number; whole: number; write: (n: number) => string }): ReactElement {
-  const t = useT();
-  const percent = share(part, whole);
-  return (
-    <div>
-      <Group justify="space-between" gap={4}>
-        <Text size="xs">{label}</Text>
-        <Text size="xs" className="kairship-dimmed">
-          {write(part)} / {write(whole)}
-        </Text>
-      </Group>
-      <Progress value={percent} size="sm" color={percent > 90 ? 'red' : percent > 75 ? 'orange' : 'indigo'} aria-label={`${label} ${t('fleet.allocated')}`} />
-    </div>
-  );
-}
 
 /** Count is how many of all are ready. */
 function Count({ label, ready, total }: { label: string; ready: number; total: number }): ReactElement {
@@ -51,7 +34,9 @@ export function InstanceCard({ instance, workloads }: { instance: Instance; work
       <Stack gap="sm" h="100%">
         <Group justify="space-between" wrap="nowrap">
           <Title order={3} id={`instance-${instance.name}`} className="kairship-title">
-            {instance.alias ?? instance.name}
+            <AnchorLink to="/instances/$instance" params={{ instance: instance.name }} inherit c="inherit">
+              {instance.alias ?? instance.name}
+            </AnchorLink>
           </Title>
           <Badge className={`kairship-badge kairship-${stateColor[instance.state]}`} variant="light" size="sm" radius="sm">
             {t(`state.${instance.state}`)}

@@ -50,4 +50,52 @@ export const zh: Texts = {
     title: '集群', none: '您看不到任何集群', noneHint: '加入您实例的集群会列在这里。', ready: '就绪', notReady: '未就绪', nodes: '节点', version: '版本', region: '地域',
     instance: '实例', taints: '污点', capacity: '已分配', free: '空闲',
   },
+  search: {
+    open: '搜索', placeholder: '搜索全部内容', results: '结果', none: '没有匹配项。可搜索名称的一部分、标签、镜像和 UID。', searching: '正在搜索…', more: '还有更多结果：请输入更多内容以缩小范围。',
+    keys: '↑ ↓ 选择 · Enter 打开 · Esc 关闭', command: '命令', goTo: '前往{{page}}', unwell: '显示不健康的工作负载',
+    type: {
+      INSTANCE: '实例', CLUSTER: '集群', MEMBER_CLUSTER: '成员集群', WORKLOAD: '工作负载', POLICY: '策略', POD: 'Pod', NODE: '节点', NAMESPACE: '命名空间', RESOURCE: '对象',
+    },
+  },
+  preview: {
+    title: '变更的效果', asking: '正在询问实例…', nothing: '对于您可以查看的对象，没有任何变化。', nowhere: '不在任何集群', underPolicy: '转由策略 {{name}} 管理', unplacedOne: '无处放置',
+    rest_one: '还有 {{count}} 个', rest_other: '还有 {{count}} 个', moved: '迁移', claimed: '新接管', removed: '从集群移除', lost: '失去策略', unplaced: '无处放置', evicted: '被驱逐',
+    unchangedCount: '保持不变', changed: '清单有变化', created: '新建', unchanged: '不变', failed: '失败', assumptions: '预览的前提',
+    effect: {
+      LOST: '失去策略', HANDED_OVER: '移交', TAKEN_OVER: '被接管', CLAIMED: '新接管', EVICTED: '驱逐', RESCHEDULED: '迁移', UNCHANGED: '不变',
+    },
+    manifest: { FAILED: '失败', CHANGED: '有变化', CREATED: '新建', UNCHANGED: '不变' },
+  },
+  policies: {
+    title: '策略', instance: '实例', search: '名称的一部分', show: '策略种类', all: '全部', propagation: '分发', override: '覆盖', total_one: '{{count}} 个策略', total_other: '{{count}} 个策略',
+    none: '没有策略', noneMatch: '没有名称包含此文本的策略。清除文本即可查看全部。', noneHint: '策略决定哪些对象分发到哪些集群。请用 kubectl 或 API 创建。', policy: '策略', selects: '选择',
+    clusters: '集群', governs: '管理的工作负载', replicas: '副本', rules: '规则', every: '全部', everything: '所有对象', allClusters: '所有集群', except: '除 {{clusters}} 外', divided: '副本拆分',
+    weighted: '按权重拆分到各集群', aggregated: '拆分到尽可能少的集群', duplicated: '每个集群都有全部副本', unwell: '{{count}} 个异常', deleting: '正在删除',
+    kind: {
+      PROPAGATION_POLICY: 'PropagationPolicy', CLUSTER_PROPAGATION_POLICY: 'ClusterPropagationPolicy', OVERRIDE_POLICY: 'OverridePolicy', CLUSTER_OVERRIDE_POLICY: 'ClusterOverridePolicy',
+    },
+    notFound: '没有这个策略', notFoundHint: '它可能已被删除，或者您的角色无权查看。', toList: '返回策略列表', governsNone: '没有管理任何工作负载', governsNoneHint: '它选择的对象不存在，或已被其他策略接管。',
+    edit: '编辑', spec: '规约', discard: '放弃修改', mayNot: '您的角色可以查看此策略，但不能修改。', moved: '在您编辑期间，策略已被他人修改。您的草稿基于旧版本。', startAgain: '基于新版本重新开始',
+    previewHint: '修改规约：在真正变更之前，这里会按集群显示哪些对象将迁移。', readOnlyHint: '可以修改此策略的用户会在这里看到变更的效果。', applied: '策略已应用。', apply: '应用',
+  },
+  cluster: {
+    tab: { overview: '概览', workloads: '工作负载', nodes: '节点', loss: '若失去此集群' },
+    notFound: '没有这个成员集群', notFoundHint: '它可能已离开实例，或者您的角色无权查看。', toList: '返回集群列表', memberOf: '所属实例', cordoned: '已封锁', cordon: '封锁', uncordon: '解除封锁',
+    uncordonHint: '新对象可以再次调度到此集群。已有对象不会迁回。', about: '基本信息', endpoint: '端点', syncMode: '同步模式', joined: '加入时间', managed: '由 Kairship 管理', credentials: '凭证到期',
+    noExpiry: '未知到期时间', noTaints: '没有污点：任何对象都可以调度到此集群。', labels: '标签', noLabels: '没有标签', policies: '分发到此集群的策略', noPolicies: '您可以查看的策略都不会分发到此集群。',
+    conditions: '状况', since: '自 {{time}}', nodesReady: '{{total}} 个节点中 {{ready}} 个就绪', noWorkloads: '这里没有工作负载', noWorkloadsHint: '没有策略把您可以查看的工作负载分发到此集群。',
+    allWorkloads_one: '显示 {{count}} 个工作负载', allWorkloads_other: '显示全部 {{count}} 个工作负载', nodeCount_one: '{{count}} 个节点', nodeCount_other: '{{count}} 个节点', noNodes: '没有节点',
+    noNodesHint: '在采集到集群之后，拥有整个实例角色的用户可以看到节点。', lossNotAllowed: '可以修改此集群的用户会在这里看到失去它的后果。', lossMode: '失去的方式',
+    loss: { NO_EXECUTE_TAINT: '集群宕机', REMOVAL: '集群离开', CORDON: '集群被封锁' },
+    lossHint: {
+      NO_EXECUTE_TAINT: '没有策略容忍的污点会驱逐其中的对象，如同开启故障转移时集群宕机。',
+      REMOVAL: '集群离开实例，其中的对象会重新调度。',
+      CORDON: '新对象不会再调度到此集群，已有对象保持不变。',
+    },
+    lossNothing_one: '没有迁移：{{count}} 个对象保持不变。', lossNothing_other: '没有迁移：{{count}} 个对象保持不变。',
+  },
+  instance: {
+    notFound: '没有这个实例', notFoundHint: '它可能已被删除，或者您的角色无权查看。', mode: { EXTERNAL: '外部', MANAGED: '托管' }, members_one: '{{count}} 个成员集群',
+    members_other: '{{count}} 个成员集群', noMembers: '没有成员集群', noMembersHint: '加入集群后会列在这里。', host: '宿主集群', created: '创建时间', warnings: '最近的警告', noWarnings: '没有警告',
+  },
 };

@@ -23,7 +23,7 @@ export function Manifest({ of }: { of: Key }): ReactElement {
           <Paper key={p.clusterName} withBorder p="md">
             <Text size="sm" fw={600}>{p.clusterName}</Text>
             <Text size="sm">{p.drift?.message}</Text>
-            <Table.ScrollContainer minWidth={560}>
+            <Table.ScrollContainer minWidth={560} type="native">
               <Table verticalSpacing={4}>
                 <Table.Thead>
                   <Table.Tr>

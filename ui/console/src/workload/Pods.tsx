@@ -23,7 +23,7 @@ export function Pods({ of, version }: { of: Key; version: string }): ReactElemen
       <Paper withBorder>
         {data && pods.length === 0 && <Empty title={t('workload.noPods')} />}
         {pods.length > 0 && (
-          <Table.ScrollContainer minWidth={640}>
+          <Table.ScrollContainer minWidth={640} type="native">
             <Table verticalSpacing={6} horizontalSpacing="md">
               <Table.Thead>
                 <Table.Tr>

@@ -1,0 +1,82 @@
+import { Button, Group, Modal, Skeleton, Stack, Text, Tooltip } from '@mantine/core';
+import { useState, type ReactElement } from 'react';
+import { useClient, useQuery, type CombinedError } from 'urql';
+
+import { useT } from '../app/i18n.ts';
+import { Problem } from '../shared/Problem.tsx';
+import { LossResult } from './Loss.tsx';
+import { isCordoned, type Member, type MemberKey } from './member.ts';
+import { Cordon, LossQuery, Uncordon } from './memberQueries.ts';
+
+interface Props {
+  of: MemberKey;
+  member: Member;
+  may: boolean;
+  done: () => void;
+}
+
+/** CordonButton has nothing new scheduled to a cluster, or again, and shows before what that would do. */
+export function CordonButton({ of, member, may, done }: Props): ReactElement {
+  const t = useT();
+  const [opened, setOpened] = useState(false);
+  const label = t(isCordoned(member.taints) ? 'cluster.uncordon' : 'cluster.cordon');
+  if (!may) {
+    return (
+      <Tooltip label={t('action.notAllowed')} events={{ hover: true, focus: true, touch: true }}>
+        <Button variant="default" size="xs" aria-disabled data-disabled onClick={(event) => event.preventDefault()}>
+          {label}
+        </Button>
+      </Tooltip>
+    );
+  }
+  return (
+    <>
+      <Button variant="default" size="xs" onClick={() => setOpened(true)}>
+        {label}
+      </Button>
+      {opened && <Dialog of={of} member={member} label={label} close={() => setOpened(false)} done={done} />}
+    </>
+  );
+}
+
+function Dialog({ of, member, label, close, done }: Omit<Props, 'may'> & { label: string; close: () => void }): ReactElement {
+  const t = useT();
+  const client = useClient();
+  const [cordoned] = useState(() => isCordoned(member.taints));
+  const [{ data, error, fetching }, again] = useQuery({ query: LossQuery, variables: { ...of, mode: 'CORDON', assume: null }, pause: cordoned });
+  const [refused, setRefused] = useState<CombinedError>();
+  const [busy, setBusy] = useState(false);
+  const preview = data?.instance?.clusterLossPreview;
+  const confirm = async (): Promise<void> => {
+    setBusy(true);
+    const result = cordoned
+      ? await client.mutation(Uncordon, { input: of }).toPromise()
+      : await client.mutation(Cordon, { input: { ...of, expect: preview?.fingerprint ?? null } }).toPromise();
+    setBusy(false);
+    setRefused(result.error);
+    if (result.error) {
+      if (!cordoned) again({ requestPolicy: 'network-only' }); // It may do something else by now.
+      return;
+    }
+    done();
+    close();
+  };
+  return (
+    <Modal opened onClose={close} title={`${label} · ${of.name}`} size="lg">
+      <Stack gap="md">
+        <Text size="sm">{t(cordoned ? 'cluster.uncordonHint' : 'cluster.lossHint.CORDON')}</Text>
+        {!cordoned && (fetching ? <Skeleton h={80} /> : <Problem error={error} part={preview != null} />)}
+        {!fetching && preview && <LossResult of={preview} />}
+        <Problem error={refused} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            {t('action.cancel')}
+          </Button>
+          <Button loading={busy} disabled={!cordoned && (fetching || preview == null)} onClick={() => void confirm()} data-autofocus>
+            {label}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

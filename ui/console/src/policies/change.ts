@@ -1,0 +1,78 @@
+import type { Client, CombinedError } from 'urql';
+import { parseDocument, stringify } from 'yaml';
+
+import type { ResultOf, VariablesOf } from '../api/gql.ts';
+import type { Key } from './kinds.ts';
+import { OverridePreview, PropagationPreview, UpdateClusterOverride, UpdateClusterPropagation, UpdateOverride, UpdatePropagation } from './previews.ts';
+import { inputOf, type Json } from './spec.ts';
+
+type PropagationSpec = NonNullable<VariablesOf<typeof UpdatePropagation>['input']['spec']>;
+type OverrideSpec = NonNullable<VariablesOf<typeof UpdateOverride>['input']['spec']>;
+
+export type PropagationOutcome = NonNullable<NonNullable<ResultOf<typeof PropagationPreview>['instance']>['policyPreview']>;
+export type OverrideOutcome = NonNullable<NonNullable<ResultOf<typeof OverridePreview>['instance']>['overridePreview']>;
+
+/** Outcome is what a change would do. */
+export type Outcome = { is: 'propagation'; of: PropagationOutcome } | { is: 'override'; of: OverrideOutcome } | { is: 'refused'; error: CombinedError | undefined };
+
+/** write is the spec as a person edits it: what it selects and where that goes first. */
+export function write(spec: Json): string {
+  const first = ['resourceSelectors', 'placement', 'overrideRules'];
+  const place = (key: string): number => (first.includes(key) ? first.indexOf(key) : first.length);
+  const sorted = typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? Object.fromEntries(Object.entries(spec).sort(([a], [b]) => place(a) - place(b))) : spec;
+  return stringify(sorted, { lineWidth: 120 });
+}
+
+/** read is the spec that a person wrote; an error's text where it is no YAML, or none of a spec. */
+export function read(text: string): { spec: Json } | { error: string } {
+  const document = parseDocument(text);
+  const error = document.errors[0];
+  if (error) return { error: error.message.split('\n')[0] ?? error.message };
+  const spec = document.toJS() as Json;
+  return typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? { spec } : { error: 'YAML: a spec has fields' };
+}
+
+/** preview asks what a change would do. The server says so where a spec is none of its schema. */
+export async function preview(client: Client, key: Key, spec: Json): Promise<Outcome> {
+  const of = { change: 'UPDATE', name: key.name, ...(key.namespace === null ? {} : { namespace: key.namespace }) } as const;
+  if (key.kind === 'PROPAGATION_POLICY' || key.kind === 'CLUSTER_PROPAGATION_POLICY') {
+    const { data, error } = await client.query(PropagationPreview, { instance: key.instance, input: { ...of, spec: inputOf(spec) as PropagationSpec } }).toPromise();
+    const found = data?.instance?.policyPreview;
+    return found ? { is: 'propagation', of: found } : { is: 'refused', error };
+  }
+  const { data, error } = await client.query(OverridePreview, { instance: key.instance, input: { ...of, spec: inputOf(spec) as OverrideSpec } }).toPromise();
+  const found = data?.instance?.overridePreview;
+  return found ? { is: 'override', of: found } : { is: 'refused', error };
+}
+
+/** Done is what came of a change that was asked for. */
+export interface Done {
+  error: CombinedError | undefined;
+  warnings: string[];
+}
+
+/** apply changes the policy, if it would still do what was previewed. */
+export async function apply(client: Client, key: Key, resourceVersion: string, spec: Json, expect: string): Promise<Done> {
+  const input = inputOf(spec);
+  const { instance, name } = key;
+  const namespace = key.namespace ?? '';
+  const done = (error: CombinedError | undefined, warnings: readonly { message: string }[] | undefined): Done => ({ error, warnings: (warnings ?? []).map((w) => w.message) });
+  switch (key.kind) {
+    case 'PROPAGATION_POLICY': {
+      const { data, error } = await client.mutation(UpdatePropagation, { input: { instance, namespace, name, resourceVersion, expect, spec: input as PropagationSpec } }).toPromise();
+      return done(error, data?.updatePropagationPolicy?.warnings);
+    }
+    case 'CLUSTER_PROPAGATION_POLICY': {
+      const { data, error } = await client.mutation(UpdateClusterPropagation, { input: { instance, name, resourceVersion, expect, spec: input as PropagationSpec } }).toPromise();
+      return done(error, data?.updateClusterPropagationPolicy?.warnings);
+    }
+    case 'OVERRIDE_POLICY': {
+      const { data, error } = await client.mutation(UpdateOverride, { input: { instance, namespace, name, resourceVersion, expect, spec: input as OverrideSpec } }).toPromise();
+      return done(error, data?.updateOverridePolicy?.warnings);
+    }
+    case 'CLUSTER_OVERRIDE_POLICY': {
+      const { data, error } = await client.mutation(UpdateClusterOverride, { input: { instance, name, resourceVersion, expect, spec: input as OverrideSpec } }).toPromise();
+      return done(error, data?.updateClusterOverridePolicy?.warnings);
+    }
+  }
+}

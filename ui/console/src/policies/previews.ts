@@ -1,0 +1,72 @@
+import { graphql } from '../api/gql.ts';
+import { PreviewItemFields } from '../preview/items.ts';
+
+/** PropagationPreview is what a change of a policy would do to objects. */
+export const PropagationPreview = graphql(
+  `
+    query PropagationPreview($instance: String!, $input: PolicyPreviewInput!) {
+      instance(name: $instance) {
+        policyPreview(input: $input) {
+          fingerprint
+          assumptions
+          claimed
+          lost
+          takenOver
+          handedOver
+          moved
+          removed
+          unplaced
+          items(first: 50, effects: [LOST, HANDED_OVER, TAKEN_OVER, CLAIMED, EVICTED, RESCHEDULED]) { ...PreviewItemFields }
+        }
+      }
+    }
+  `,
+  [PreviewItemFields],
+);
+
+/** OverridePreview is what a change of an override policy would make of what clusters are sent. */
+export const OverridePreview = graphql(`
+  query OverridePreview($instance: String!, $input: OverridePreviewInput!) {
+    instance(name: $instance) {
+      overridePreview(input: $input) {
+        fingerprint
+        assumptions
+        failed
+        changed
+        created
+        unchanged
+        items(first: 50, effects: [FAILED, CHANGED, CREATED]) {
+          kind
+          namespace
+          name
+          clusterName
+          effect
+          message
+          fields { path before after }
+          totalFields
+        }
+      }
+    }
+  }
+`);
+
+export const UpdatePropagation = graphql(`
+  mutation UpdatePropagation($input: UpdatePropagationPolicyInput!) {
+    updatePropagationPolicy(input: $input) { warnings { message } consistencyToken }
+  }
+`);
+export const UpdateClusterPropagation = graphql(`
+  mutation UpdateClusterPropagation($input: UpdateClusterPropagationPolicyInput!) {
+    updateClusterPropagationPolicy(input: $input) { warnings { message } consistencyToken }
+  }
+`);
+export const UpdateOverride = graphql(`
+  mutation UpdateOverride($input: UpdateOverridePolicyInput!) {
+    updateOverridePolicy(input: $input) { warnings { message } consistencyToken }
+  }
+`);
+export const UpdateClusterOverride = graphql(`
+  mutation UpdateClusterOverride($input: UpdateClusterOverridePolicyInput!) {
+    updateClusterOverridePolicy(input: $input) { warnings { message } consistencyToken }
+  }
+`);
