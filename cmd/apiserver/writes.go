@@ -93,9 +93,9 @@ func newWrites(global client.Client, fleet resolvers.Fleet, inventory client.Rea
 		Namespaces:   &namespaces.Service{Writer: writer},
 		Members:      memberWrites,
 		Moves:        moving,
-		Policies:  policyWrites,
-		Workloads: one,
-		Bulk:      &bulk.Service{Workloads: fleet.Workloads, Writes: one},
+		Policies:     policyWrites,
+		Workloads:    one,
+		Bulk:         &bulk.Service{Workloads: fleet.Workloads, Writes: one},
 	}
 }
 

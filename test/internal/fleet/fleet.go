@@ -38,16 +38,16 @@ type Fleet struct {
 	KairshipTLSURL string `json:"kairshipTLSURL"`
 	KairshipCAFile string `json:"kairshipCAFile"`
 	// KairshipPprof is where Kairship's API server serves its profiles, as host:port.
-	KairshipPprof    string            `json:"kairshipPprof"`
-	IndexURL         string            `json:"indexURL"`
-	DB               string            `json:"db"`
-	Bin              string            `json:"bin"`
-	Logs             string            `json:"logs"`
-	PIDs             string            `json:"pids"`
+	KairshipPprof string `json:"kairshipPprof"`
+	IndexURL      string `json:"indexURL"`
+	DB            string `json:"db"`
+	Bin           string `json:"bin"`
+	Logs          string `json:"logs"`
+	PIDs          string `json:"pids"`
 	// IdentityURL is the issuer of the OpenID Connect provider; empty where it is not installed.
 	IdentityURL string `json:"identityURL"`
 	// Passwords maps a person to the file with the password at it.
-	Passwords map[string]string `json:"passwords"`
+	Passwords        map[string]string `json:"passwords"`
 	Tokens           map[string]string `json:"tokens"`
 	Clusters         []Cluster         `json:"clusters"`
 	GlobalManagement GlobalManagement  `json:"globalManagement"`
