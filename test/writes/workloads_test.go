@@ -3,6 +3,7 @@ package writes
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -396,9 +397,7 @@ func exposed(t *testing.T, alice *gql.Client, namespace string, web map[string]a
 		{"type": "CLUSTER_IP", "headless": true},
 	} {
 		tried := but(input, "dryRun", true)
-		for key, value := range with {
-			tried[key] = value
-		}
+		maps.Copy(tried, with)
 		if p := must[payload](t, alice, "createService", tried, fields); p.ConsistencyToken != nil || p.Service == nil {
 			t.Errorf("%v: %+v", with, p)
 		}

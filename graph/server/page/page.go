@@ -148,7 +148,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Content-Type", f.contentType)
 	if f.nonce {
-		header.Set("Cache-Control", "no-store")                                    // A nonce is good once.
+		// A nonce is good once.
+		header.Set("Cache-Control", "no-store")
 		w.Write(bytes.ReplaceAll(f.body, []byte(noncePlaceholder), []byte(nonce))) //nolint:errcheck // The browser went away.
 		return
 	}

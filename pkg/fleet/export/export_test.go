@@ -54,7 +54,7 @@ const shop = `
 func objects(t *testing.T, text string) []*unstructured.Unstructured {
 	t.Helper()
 	var out []*unstructured.Unstructured
-	for _, doc := range strings.Split(text, "\n---\n") {
+	for doc := range strings.SplitSeq(text, "\n---\n") {
 		raw, err := yaml.YAMLToJSON([]byte(doc))
 		if err != nil {
 			t.Fatal(err)

@@ -131,7 +131,7 @@ func (d *draining) see(e *live.Event) {
 		key := watched{resource: index.Type{Resource: e.Source.Resource.Resource}, key: e.Object.Key()}
 		// Both kinds have the same fields.
 		b := current[workv1alpha2.ResourceBinding](e)
-		if b == nil || !(b.Spec.TargetContains(d.op.Cluster) || b.Spec.ClusterInGracefulEvictionTasks(d.op.Cluster)) {
+		if b == nil || !b.Spec.TargetContains(d.op.Cluster) && !b.Spec.ClusterInGracefulEvictionTasks(d.op.Cluster) {
 			delete(d.bindings, key)
 			return
 		}

@@ -110,21 +110,6 @@ func (s *Status) Drifted(f *Facts, works map[string]*workv1alpha1.Work, objects 
 	return false, nil
 }
 
-// generic is a whole object with its integers.
-func generic(o *index.Object) (*unstructured.Unstructured, error) {
-	raw, err := o.Text()
-	if err != nil {
-		return nil, err
-	}
-	u, err := unstructuredOf(raw)
-	if err != nil {
-		return nil, err
-	}
-	u.SetAPIVersion(o.APIVersion)
-	u.SetKind(o.Kind)
-	return u, nil
-}
-
 func unstructuredOf(raw []byte) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	return u, utiljson.Unmarshal(raw, &u.Object)

@@ -49,7 +49,7 @@ func TestWritesAreRecorded(t *testing.T) {
 		{token: "t-reader", method: http.MethodPatch, path: web},
 		{token: "t-mallory", method: http.MethodPatch, path: web},
 	} {
-		s.do(t, tt.token, tt.method, passthrough.PathOf("alpha")+tt.path, nil, tt.header...)
+		s.do(t, tt.token, tt.method, passthrough.PathOf("alpha")+tt.path, nil, tt.header...) //nolint:bodyclose // It is closed there.
 		got := ""
 		wait := 20 * time.Millisecond
 		if tt.want != "" {

@@ -39,7 +39,7 @@ func planOf(p *policyv1alpha1.PropagationPolicy, w workload.Named, from, to []st
 	out := &plan{before: slices.Clone(a.ClusterNames), gradual: gradual(&p.Spec.Placement)}
 	under := underWay(p)
 	switch {
-	case under != nil && !(slices.Equal(under.from, from) && slices.Equal(under.to, to)):
+	case under != nil && (!slices.Equal(under.from, from) || !slices.Equal(under.to, to)):
 		return nil, apierror.At(apierror.New(apierror.CodeConflict, "it is moving from %s to %s: wait until that is done, or cancel it",
 			strings.Join(under.from, ", "), strings.Join(under.to, ", ")), "input.from")
 	case under != nil:

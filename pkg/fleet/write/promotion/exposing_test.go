@@ -68,12 +68,12 @@ func TestExposing(t *testing.T) {
 	in := input(t)
 	in.Exposing = true
 	in.DryRun = true
-	p, err := s.Promote(writetest.As(t.Context()), in)
-	if err != nil || len(i.Written()) > 0 {
+	if _, err := s.Promote(writetest.As(t.Context()), in); err != nil || len(i.Written()) > 0 {
 		t.Fatalf("a dry run: %v, wrote %v", err, i.Written())
 	}
 	in.DryRun = false
-	if p, err = s.Promote(writetest.As(t.Context()), in); err != nil {
+	p, err := s.Promote(writetest.As(t.Context()), in)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff("PropagationPolicy CREATED, Service CREATED, Secret CREATED, Ingress CREATED, Deployment CREATED, Service SKIPPED", resultsOf(p)); diff != "" {

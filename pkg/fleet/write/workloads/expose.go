@@ -164,7 +164,7 @@ func serviceOf(in *ServiceInput, of *unstructured.Unstructured, labels map[strin
 		if p.Port < 1 || p.Port > 65535 {
 			return nil, apierror.Invalid(fmt.Sprintf("input.ports[%d].port", i), "%d is no port; give 1 to 65535", p.Port)
 		}
-		port := corev1.ServicePort{Port: int32(p.Port), Protocol: corev1.Protocol(p.Protocol), TargetPort: intstr.FromInt32(int32(p.Port))} //nolint:gosec // It was checked.
+		port := corev1.ServicePort{Port: int32(p.Port), Protocol: corev1.Protocol(p.Protocol), TargetPort: intstr.FromInt32(int32(p.Port))}
 		if p.Name != nil {
 			port.Name = *p.Name
 		}
