@@ -594,7 +594,6 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
-		Revisions        func(childComplexity int) int
 		Schedule         func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
@@ -632,7 +631,6 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
-		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -666,7 +664,6 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
-		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -759,7 +756,6 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
-		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -1250,7 +1246,6 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
-		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -2359,7 +2354,6 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
-		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -2630,16 +2624,6 @@ type ComplexityRoot struct {
 	WorkloadRebalancerSpec struct {
 		TTLSecondsAfterFinished func(childComplexity int) int
 		Workloads               func(childComplexity int) int
-	}
-
-	WorkloadRevision struct {
-		ChangeCause func(childComplexity int) int
-		Cluster     func(childComplexity int) int
-		CreatedAt   func(childComplexity int) int
-		Current     func(childComplexity int) int
-		Images      func(childComplexity int) int
-		Number      func(childComplexity int) int
-		Overridden  func(childComplexity int) int
 	}
 
 	WorkloadTemplate struct {
@@ -4663,12 +4647,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.ResourceVersion(childComplexity), true
-	case "CronJob.revisions":
-		if e.ComplexityRoot.CronJob.Revisions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.CronJob.Revisions(childComplexity), true
 	case "CronJob.schedule":
 		if e.ComplexityRoot.CronJob.Schedule == nil {
 			break
@@ -4894,12 +4872,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CustomWorkload.ResourceVersion(childComplexity), true
-	case "CustomWorkload.revisions":
-		if e.ComplexityRoot.CustomWorkload.Revisions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.CustomWorkload.Revisions(childComplexity), true
 	case "CustomWorkload.suspended":
 		if e.ComplexityRoot.CustomWorkload.Suspended == nil {
 			break
@@ -5101,12 +5073,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.ResourceVersion(childComplexity), true
-	case "DaemonSet.revisions":
-		if e.ComplexityRoot.DaemonSet.Revisions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.DaemonSet.Revisions(childComplexity), true
 	case "DaemonSet.suspended":
 		if e.ComplexityRoot.DaemonSet.Suspended == nil {
 			break
@@ -5492,12 +5458,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.ResourceVersion(childComplexity), true
-	case "Deployment.revisions":
-		if e.ComplexityRoot.Deployment.Revisions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Deployment.Revisions(childComplexity), true
 	case "Deployment.suspended":
 		if e.ComplexityRoot.Deployment.Suspended == nil {
 			break
@@ -7703,12 +7663,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.ResourceVersion(childComplexity), true
-	case "Job.revisions":
-		if e.ComplexityRoot.Job.Revisions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Job.Revisions(childComplexity), true
 	case "Job.suspended":
 		if e.ComplexityRoot.Job.Suspended == nil {
 			break
@@ -12676,12 +12630,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.ResourceVersion(childComplexity), true
-	case "StatefulSet.revisions":
-		if e.ComplexityRoot.StatefulSet.Revisions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.StatefulSet.Revisions(childComplexity), true
 	case "StatefulSet.suspended":
 		if e.ComplexityRoot.StatefulSet.Suspended == nil {
 			break
@@ -13699,49 +13647,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WorkloadRebalancerSpec.Workloads(childComplexity), true
-
-	case "WorkloadRevision.changeCause":
-		if e.ComplexityRoot.WorkloadRevision.ChangeCause == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.ChangeCause(childComplexity), true
-	case "WorkloadRevision.clusterName":
-		if e.ComplexityRoot.WorkloadRevision.Cluster == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.Cluster(childComplexity), true
-	case "WorkloadRevision.createdAt":
-		if e.ComplexityRoot.WorkloadRevision.CreatedAt == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.CreatedAt(childComplexity), true
-	case "WorkloadRevision.current":
-		if e.ComplexityRoot.WorkloadRevision.Current == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.Current(childComplexity), true
-	case "WorkloadRevision.images":
-		if e.ComplexityRoot.WorkloadRevision.Images == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.Images(childComplexity), true
-	case "WorkloadRevision.number":
-		if e.ComplexityRoot.WorkloadRevision.Number == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.Number(childComplexity), true
-	case "WorkloadRevision.overridden":
-		if e.ComplexityRoot.WorkloadRevision.Overridden == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.Overridden(childComplexity), true
 
 	case "WorkloadTemplate.containers":
 		if e.ComplexityRoot.WorkloadTemplate.Containers == nil {
@@ -21362,63 +21267,6 @@ type DeleteResourcePayload @goModel(model: "github.com/kairship-io/kairship/pkg/
   consistencyToken: String
 }
 `, BuiltIn: false},
-	{Name: "../schema/revision.graphqls", Input: `extend interface Workload {
-  """
-  The pod templates that its member clusters keep, those of each cluster with the newest first: what
-  ` + "`" + `rollbackWorkload` + "`" + ` can go back to. Empty for kinds that have no revisions (Jobs, CronJobs and custom
-  workloads), and where it runs nowhere.
-  """
-  revisions: [WorkloadRevision!]!
-}
-
-extend type Deployment {
-  "The pod templates that its member clusters keep, those of each cluster with the newest first."
-  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
-}
-
-extend type StatefulSet {
-  "The pod templates that its member clusters keep, those of each cluster with the newest first."
-  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
-}
-
-extend type DaemonSet {
-  "The pod templates that its member clusters keep, those of each cluster with the newest first."
-  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
-}
-
-extend type Job {
-  "Empty: no revisions are kept of a Job."
-  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
-}
-
-extend type CronJob {
-  "Empty: no revisions are kept of a CronJob."
-  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
-}
-
-extend type CustomWorkload {
-  "Empty: Kairship knows no revisions of custom workloads."
-  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
-}
-
-"A pod template that a member cluster keeps of a workload. Each cluster counts its own."
-type WorkloadRevision @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/workload.Revision") {
-  "The member cluster that keeps it."
-  clusterName: String! @goField(name: "Cluster")
-  "Its number there, for ` + "`" + `toRevision` + "`" + ` of ` + "`" + `rollbackWorkload` + "`" + `."
-  number: Int!
-  "When the cluster made it."
-  createdAt: Time!
-  "The annotation ` + "`" + `kubernetes.io/change-cause` + "`" + ` of the time when it was made."
-  changeCause: String
-  "The images of its containers, init containers last, as they are in the cluster."
-  images: [String!]!
-  "Whether the cluster runs it now, or rolls it out."
-  current: Boolean!
-  "Whether override policies change what is sent to the cluster, so that the template is not the instance's own."
-  overridden: Boolean!
-}
-`, BuiltIn: false},
 	{Name: "../schema/rolebinding.graphqls", Input: `extend type Query {
   """
   Who may do something in an instance, by the roles that are given on it. It is for those who may manage
@@ -25942,8 +25790,6 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_completions(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_Job_viewerCan(ctx, field)
-	case "revisions":
-		return ec.fieldContext_Job_revisions(ctx, field)
 	case "timeline":
 		return ec.fieldContext_Job_timeline(ctx, field)
 	case "availability":
@@ -28474,26 +28320,6 @@ func (ec *executionContext) childFields_WorkloadRebalancerSpec(ctx context.Conte
 		return ec.fieldContext_WorkloadRebalancerSpec_ttlSecondsAfterFinished(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadRebalancerSpec", field.Name)
-}
-
-func (ec *executionContext) childFields_WorkloadRevision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "clusterName":
-		return ec.fieldContext_WorkloadRevision_clusterName(ctx, field)
-	case "number":
-		return ec.fieldContext_WorkloadRevision_number(ctx, field)
-	case "createdAt":
-		return ec.fieldContext_WorkloadRevision_createdAt(ctx, field)
-	case "changeCause":
-		return ec.fieldContext_WorkloadRevision_changeCause(ctx, field)
-	case "images":
-		return ec.fieldContext_WorkloadRevision_images(ctx, field)
-	case "current":
-		return ec.fieldContext_WorkloadRevision_current(ctx, field)
-	case "overridden":
-		return ec.fieldContext_WorkloadRevision_overridden(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type WorkloadRevision", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadTemplate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -54,7 +54,7 @@ var Shared = Fields{
 	"EventEdge":               edge,
 
 	"Workload": "instance kind namespace name labels annotations images template replicas health healthMessage deleting suspended " +
-		"policy overridePolicies binding placements explanation timeline events revisions createdAt resourceVersion freshness viewerCan",
+		"policy overridePolicies binding placements explanation timeline events createdAt resourceVersion freshness viewerCan",
 	"WorkloadRevision":        "clusterName number createdAt changeCause images current overridden",
 	"TimelineEntryConnection": connection,
 	"TimelineEntryEdge":       edge,

@@ -75,7 +75,7 @@ func TestEveryFieldSaysThatTheIndexIsDown(t *testing.T) {
 	} {
 		asked["Query.node "+typ] = fmt.Sprintf("node(id: %q) { __typename }", id)
 	}
-	known := map[string]bool{"Query.instances": true, "Query.instance": true, "Query.clusters": true, "Query.cluster": true}
+	known := map[string]bool{"Query.instances": true, "Query.instance": true, "Query.clusters": true, "Query.cluster": true, "Instance.roleBindings": true}
 
 	g.SendIndexTo(nowhere(t))
 	for field, selection := range asked {

@@ -18,7 +18,7 @@ var dist embed.FS
 //go:embed placeholder.html placeholder.css
 var placeholder embed.FS
 
-// Handler serves the console at every path: the page decides what to show.
+// Handler serves the console at the paths of its pages.
 func Handler() http.Handler {
 	built, err := fs.Sub(dist, "dist")
 	if err != nil {
@@ -27,8 +27,11 @@ func Handler() http.Handler {
 	return newHandler(built)
 }
 
+// routes are the first parts of the paths of its pages (ui/console/src/app/router.tsx).
+var routes = []string{"workloads", "clusters", "policies", "instances"}
+
 func newHandler(built fs.FS) http.Handler {
-	return page.New(page.Page{Built: built, Missing: placeholder, Policy: policy, Routes: true})
+	return page.New(page.Page{Built: built, Missing: placeholder, Policy: policy, Routes: routes})
 }
 
 // policy lets the page load from its own origin and nowhere else. Its library makes style sheets in the browser, which

@@ -24,7 +24,7 @@ func TestPage(t *testing.T) {
 		"assets/main-a.js": {Data: []byte("script")},
 	})
 	seen := map[string]bool{}
-	for _, path := range []string{"/", "/workloads", "/instances/alpha/workloads/DEPLOYMENT/shop/frontend", "/no/such/page"} {
+	for _, path := range []string{"/", "/workloads", "/instances/alpha/workloads/DEPLOYMENT/shop/frontend"} {
 		w := get(t, h, http.MethodGet, path)
 		policy := w.Header().Get("Content-Security-Policy")
 		of := nonce.FindStringSubmatch(policy)
@@ -41,6 +41,11 @@ func TestPage(t *testing.T) {
 	}
 	if w := get(t, h, http.MethodGet, "/assets/main-a.js"); w.Body.String() != "script" || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
 		t.Errorf("a script: HTTP %d, %v", w.Code, w.Header())
+	}
+	for _, path := range []string{"/metrics", "/debug/pprof/", "/no/such/page"} {
+		if w := get(t, h, http.MethodGet, path); w.Code != http.StatusNotFound {
+			t.Errorf("%s: HTTP %d", path, w.Code)
+		}
 	}
 	// A page from before an update asks for scripts that are no longer there.
 	if w := get(t, h, http.MethodGet, "/assets/main-b.js"); w.Code != http.StatusNotFound {

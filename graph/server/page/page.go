@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -33,8 +34,8 @@ type Page struct {
 	// Policy returns the content security policy. Its argument is new for each answer where the page has a
 	// nonce, and otherwise empty.
 	Policy func(nonce string) string
-	// Routes has every path without a file be the page, which then decides what to show.
-	Routes bool
+	// Routes are the first parts of the paths at which the page is served too, and decides what to show.
+	Routes []string
 }
 
 // file is one file in memory.
@@ -117,8 +118,7 @@ func (h *handler) find(at string) (name string, f file, ok bool) {
 		name = index
 	}
 	f, ok = h.files[name]
-	// A path with a file's ending is that of a file that an older page had.
-	if !ok && h.Routes && path.Ext(name) == "" {
+	if part, _, _ := strings.Cut(name, "/"); !ok && slices.Contains(h.Routes, part) {
 		name = index
 		f, ok = h.files[name]
 	}
