@@ -55,7 +55,6 @@ var Shared = Fields{
 
 	"Workload": "instance kind namespace name labels annotations images template replicas health healthMessage deleting suspended " +
 		"policy overridePolicies binding placements explanation timeline events createdAt resourceVersion freshness viewerCan",
-	"WorkloadRevision":        "clusterName number createdAt changeCause images current overridden",
 	"TimelineEntryConnection": connection,
 	"TimelineEntryEdge":       edge,
 	"TimelineEntry":           "at change clusterName field before after message user",
