@@ -159,8 +159,8 @@ func Prices() map[string]Price {
 		"Workload.usage":         {Requests: 3 + usualClusters, Value: usualClusters * usualPods},
 		"WorkloadUsage.clusters": {Items: usualClusters},
 		// Its state, its objects in the members and the overrides there, and one list of what the members keep of it.
-		"Workload.manifest":  {Value: document},
-		"Workload.yaml":      {Value: document},
+		"Workload.manifest": {Value: document},
+		"Workload.yaml":     {Value: document},
 		// What the index does not collect is read from its instance.
 		"CustomWorkload.manifest": {Requests: 1, Value: document},
 		"CustomWorkload.yaml":     {Requests: 1, Value: document},
