@@ -112,7 +112,7 @@ var rootMatrix = []struct {
 	{"workloads", `workloads(filter: {images: ["registry.example.com/billing/api", "registry.example.com/ops/agent:5.1.0"]}) { totalCount nodes { name } }`, outcomes{"2: api agent", "1: agent", "1: api", "0:"}},
 	{"workloads", `workloads(filter: {text: "registry.example.com", namespaces: ["ops", "billing"]}) { totalCount nodes { name } }`, outcomes{"5: api ledger agent migrate report", "3: agent migrate report", "2: api ledger", "0:"}},
 	{"workloads", `workloads(filter: {text: "AGENT", namespaces: ["ops", "billing"]}) { facets(fields: [IMAGE]) { values { value } } }`, outcomes{"registry.example.com/ops/agent:5.1.0", "registry.example.com/ops/agent:5.1.0", "", ""}},
-	{"workloads", `workloads(filter: {kinds: [CUSTOM]}) { totalCount nodes { name } }`, outcomes{"1: thumbnails", "1: thumbnails", "0:", "0:"}},
+	{"workloads", `workloads(filter: {kinds: [CUSTOM], namespaces: ["media"]}) { totalCount nodes { name } }`, outcomes{"1: thumbnails", "1: thumbnails", "0:", "0:"}},
 	{"workloads", `workloads(filter: {customKinds: ["Transcoder.media.example.com", "Rollout.argoproj.io"], namespaces: ["media"]}) { facets(fields: [KIND]) { values { value } } }`, outcomes{"Transcoder.media.example.com", "Transcoder.media.example.com", "", ""}},
 	{"workloads", `workloads(filter: {namespaces: ["media"], cluster: ["m1"]}) { totalCount nodes { name } }`, outcomes{"1: thumbnails", "1: thumbnails", "0:", "0:"}},
 	{"workloads", `workloads(filter: {cluster: ["m3"], namespaces: ["billing"]}) { nodes { name } }`, outcomes{"api ledger", "", "api ledger", ""}},
