@@ -139,8 +139,8 @@ func TestCustomWorkloadsOfOneNamespace(t *testing.T) {
 	const named = `workload(kind: CUSTOM, customKind: "Transcoder.media.example.com", namespace: "media", name: "thumbnails") { name }`
 	for _, tt := range []struct{ query, in, out string }{
 		{`workloads { totalCount nodes { name } }`, "1: thumbnails", "4: cart frontend orphan stuck"},
-		{`workloads(filter: {kinds: [CUSTOM]}) { totalCount nodes { name } }`, "1: thumbnails", "0:"},
-		{`workloads(filter: {kinds: [CUSTOM]}) { facets(fields: [KIND, HEALTH, CLUSTER]) { totalValues } }`, "1 1 2", "0 0 0"},
+		{`workloads(filter: {kinds: [CUSTOM], namespaces: ["media"]}) { totalCount nodes { name } }`, "1: thumbnails", "0:"},
+		{`workloads(filter: {kinds: [CUSTOM], namespaces: ["media"]}) { facets(fields: [KIND, HEALTH, CLUSTER]) { totalValues } }`, "1 1 2", "0 0 0"},
 		{`instance(name: "alpha") { workloads(filter: {customKinds: ["Transcoder.media.example.com"]}) { totalCount nodes { name } } }`, "1: thumbnails", "0:"},
 		{`instance(name: "alpha") { ` + named + ` }`, "thumbnails", "null"},
 		{node("Workload", "alpha", "Transcoder.media.example.com", "media", "thumbnails"), "found", "null"},
@@ -154,7 +154,7 @@ func TestCustomWorkloadsOfOneNamespace(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"bob", "mallory"} {
-		r := on.as(t, name).Must(t, gql.Request{Query: `{ workloads(filter: {kinds: [CUSTOM]}) { totalCount nodes { name } facets(fields: [KIND]) { totalValues } } instance(name: "alpha") { ` + named + ` } }`})
+		r := on.as(t, name).Must(t, gql.Request{Query: `{ workloads(filter: {kinds: [CUSTOM], namespaces: ["media"]}) { totalCount nodes { name } facets(fields: [KIND]) { totalValues } } instance(name: "alpha") { ` + named + ` } }`})
 		if strings.Contains(string(r.Body), "thumbnails") || !strings.Contains(string(r.Body), `"totalCount":0`) || len(r.Errors) > 0 {
 			t.Errorf("%s reads %s", name, r.Body)
 		}
