@@ -20,14 +20,19 @@ export function SearchButton(): ReactElement {
   useHotkeys([['mod+K', () => setOpened(true)]], []);
   return (
     <>
-      <button type="button" className="kairship-search" onClick={() => setOpened(true)} aria-label={t('search.open')} aria-keyshortcuts="Control+K Meta+K">
+      <button type="button" className="kairship-search" onClick={() => setOpened(true)} aria-label={t('search.placeholder')} aria-keyshortcuts="Control+K Meta+K">
         <span aria-hidden>⌕</span>
         <span className="kairship-search-label">{t('search.placeholder')}</span>
-        <kbd>{navigator.platform.startsWith('Mac') ? '⌘K' : 'Ctrl K'}</kbd>
+        <kbd aria-hidden>{navigator.platform.startsWith('Mac') ? '⌘K' : 'Ctrl K'}</kbd>
       </button>
-      <Modal opened={opened} onClose={() => setOpened(false)} withCloseButton={false} size="lg" padding={0} yOffset="10vh" aria-label={t('search.open')} transitionProps={{ duration: 80 }}>
-        <Panel close={() => setOpened(false)} />
-      </Modal>
+      {opened && (
+        <Modal.Root opened onClose={() => setOpened(false)} size="lg" padding={0} yOffset="10vh" transitionProps={{ duration: 0 }}>
+          <Modal.Overlay />
+          <Modal.Content aria-label={t('search.open')}>
+            <Panel close={() => setOpened(false)} />
+          </Modal.Content>
+        </Modal.Root>
+      )}
     </>
   );
 }
