@@ -12,6 +12,8 @@ import { client } from './api/client.ts';
 import { App } from './app/App.tsx';
 import { nonce, theme } from './app/theme.ts';
 
+setNonce(nonce()); // For the style sheets of dialogs.
+
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');
 
