@@ -17,8 +17,6 @@ setNonce(nonce()); // For the style sheets of dialogs.
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');
 
-setNonce(nonce()); // What keeps the page from scrolling below a dialog makes a style sheet of its own.
-
 createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={nonce} deduplicateInlineStyles>
