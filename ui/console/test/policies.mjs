@@ -1,7 +1,7 @@
 // Policies, member clusters, instances and the search, as the people who use them.
 import assert from 'node:assert/strict';
 
-import { fleet, signIn, step } from './world.mjs';
+import { fleet, person, signIn, step } from './world.mjs';
 
 const frontend = '/instances/alpha/policies/PROPAGATION_POLICY/shop/frontend';
 const m1 = '/instances/alpha/clusters/m1';
@@ -26,18 +26,34 @@ async function setWeight(page, from, to) {
   await page.keyboard.type(String(to));
 }
 
+/** placed waits until a workload has so many replicas in m1. */
+async function placed(replicas) {
+  const query = '{ instance(name: "alpha") { workload(kind: DEPLOYMENT, namespace: "shop", name: "frontend") { placements { clusterName desired } } } }';
+  for (let tries = 0; tries < 60; tries += 1) {
+    const response = await fetch(`${fleet.url}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${person('alice').token}` },
+      body: JSON.stringify({ query }),
+    });
+    const { placements } = (await response.json()).data.instance.workload;
+    if (placements.find((p) => p.clusterName === 'm1')?.desired === replicas) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  assert.fail(`shop/frontend has no ${replicas} replicas in m1`);
+}
+
 export async function run(world) {
   await step('the search finds by a part of a name, and the keyboard opens it', async () => {
     const { page, close } = await world.newPage();
     await signIn(page, 'alice');
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
     await page.keyboard.press('Control+k');
-    await page.keyboard.type('stuck');
+    await page.getByRole('combobox', { name: 'Search everything' }).fill('stuck');
     await page.getByRole('option', { name: /Deployment.*shop\/stuck/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'stuck' }).waitFor();
     await page.keyboard.press('Control+k');
-    await page.keyboard.type('Dark');
+    await page.getByRole('combobox', { name: 'Search everything' }).fill('Dark');
     await page.getByRole('option', { name: /Dark/ }).click();
     await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
     await close();
@@ -48,7 +64,7 @@ export async function run(world) {
     await signIn(page, 'mallory');
     await page.getByText('You see no instances').waitFor();
     await page.keyboard.press('Control+k');
-    await page.keyboard.type('frontend');
+    await page.getByRole('combobox', { name: 'Search everything' }).fill('frontend');
     await page.getByText('Nothing matches').waitFor();
     for (const [path, says] of [[frontend, 'There is no such policy'], [m1, 'There is no such member cluster'], ['/instances/alpha', 'There is no such instance']]) {
       await page.goto(fleet.url + path);
@@ -67,20 +83,21 @@ export async function run(world) {
     await stuck.waitFor({ state: 'detached' });
     await page.reload();
     await page.getByRole('link', { name: 'shop/frontend', exact: true }).click();
-    await page.getByRole('link', { name: 'shop/frontend' }).waitFor();
+    await page.getByRole('region', { name: '1 workload' }).getByRole('link', { name: 'shop/frontend' }).waitFor();
     await close();
   });
 
   await step('alice changes a policy: she sees what moves, applies it, sees it happen, and changes it back', async () => {
     const { page, close } = await world.newPage();
     await signIn(page, 'alice', `${frontend}?tab=edit`);
-    for (const [from, to] of [[3, 1], [1, 3]]) {
+    for (const [from, to, inM1] of [[3, 1, 2], [1, 3, 1]]) {
       await setWeight(page, from, to);
       const preview = page.getByRole('region', { name: 'What this would do' });
       await preview.getByText('shop/frontend').waitFor();
       await preview.getByText(/m1 \d → \d/).waitFor();
       await preview.getByRole('button', { name: 'Apply' }).click();
       await page.getByText('The policy is applied.').waitFor();
+      await placed(inM1);
     }
     await close();
   });

@@ -53,7 +53,9 @@ function Panel({ close }: { close: () => void }): ReactElement {
     return [...hits.map((hit) => ({ is: 'hit', hit }) as const), ...commands.map((command) => ({ is: 'command', command }) as const)];
   }, [commands, data, settled]);
   useEffect(() => setAt(0), [settled]);
-  useEffect(() => list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' }), [at]);
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
+  }, [at]);
 
   const open = (choice: Choice | undefined): void => {
     if (choice === undefined) return;
@@ -75,6 +77,7 @@ function Panel({ close }: { close: () => void }): ReactElement {
         variant="unstyled"
         size="lg"
         px="md"
+        autoFocus
         data-autofocus
         placeholder={t('search.placeholder')}
         value={text}
