@@ -20,7 +20,7 @@ export function SearchButton(): ReactElement {
   useHotkeys([['mod+K', () => setOpened(true)]], []);
   return (
     <>
-      <button type="button" className="kairship-search" onClick={() => setOpened(true)} aria-label={t('search.placeholder')} aria-keyshortcuts="Control+K Meta+K">
+      <button type="button" className="kairship-search" onClick={() => setOpened(true)} aria-keyshortcuts="Control+K Meta+K">
         <span aria-hidden>⌕</span>
         <span className="kairship-search-label">{t('search.placeholder')}</span>
         <kbd aria-hidden>{navigator.platform.startsWith('Mac') ? '⌘K' : 'Ctrl K'}</kbd>
