@@ -74,7 +74,7 @@ export function MemberPage(): ReactElement {
           </Group>
           <Text size="sm" className="kairship-dimmed">
             {t('cluster.memberOf')}{' '}
-            <AnchorLink to="/instances/$instance" params={{ instance }} size="sm">
+            <AnchorLink to="/instances/$instance" params={{ instance }} size="sm" underline="always">
               {instance}
             </AnchorLink>
             {member.kubernetesVersion !== null && ` · Kubernetes ${member.kubernetesVersion}`}

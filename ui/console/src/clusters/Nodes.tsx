@@ -30,7 +30,7 @@ export function Nodes({ of }: { of: MemberKey }): ReactElement {
             {list.nodes.length === 0 ? (
               <Empty title={t('cluster.noNodes')} hint={t('cluster.noNodesHint')} />
             ) : (
-              <Table.ScrollContainer minWidth={760} type="native">
+              <Table.ScrollContainer minWidth={760} type="native" tabIndex={0}>
                 <Table verticalSpacing={8} horizontalSpacing="md">
                   <Table.Thead>
                     <Table.Tr>

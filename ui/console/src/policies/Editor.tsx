@@ -19,12 +19,22 @@ interface Props {
   done: () => void;
 }
 
+/** Base is what a draft is based on. */
+interface Base {
+  text: string;
+  resourceVersion: string;
+  /** replaced is the version that this page's own change replaced, which may be read for a moment longer. */
+  replaced: string;
+  /** opened counts how often the editor began anew. */
+  opened: number;
+}
+
 /** Editor changes the spec of a policy: it shows what that would do while it is typed, and applies no more than was shown. */
 export function Editor({ of, manifest, resourceVersion, mayUpdate, done }: Props): ReactElement {
   const t = useT();
   const client = useClient();
   const current = useMemo(() => write(specOf(manifest)), [manifest]);
-  const [base, setBase] = useState({ text: current, resourceVersion, opened: 0 });
+  const [base, setBase] = useState<Base>({ text: current, resourceVersion, replaced: '', opened: 0 });
   const [text, setText] = useState(current);
   const [settled] = useDebouncedValue(text, 500);
   const [shown, setShown] = useState<{ text: string; outcome: Outcome }>();
@@ -34,17 +44,19 @@ export function Editor({ of, manifest, resourceVersion, mayUpdate, done }: Props
   const [applied, setApplied] = useState<string[]>();
   const draft = useMemo(() => read(settled), [settled]);
   const changed = text !== base.text;
-  const moved = changed && base.resourceVersion !== resourceVersion && base.text !== current;
+  const moved = changed && base.text !== current && resourceVersion !== base.resourceVersion && resourceVersion !== base.replaced;
 
   /** open begins with a text anew. */
   const open = (next: { text: string; resourceVersion: string }): void => {
-    setBase({ ...next, opened: base.opened + 1 });
+    setBase({ ...next, replaced: '', opened: base.opened + 1 });
     setText(next.text);
     setShown(undefined);
     setError(undefined);
   };
   useEffect(() => {
-    if (!changed && base.resourceVersion !== resourceVersion) open({ text: current, resourceVersion }); // A draft that was not begun follows the policy.
+    if (resourceVersion === base.resourceVersion || resourceVersion === base.replaced) return;
+    if (current === base.text) setBase({ ...base, resourceVersion, replaced: '' });
+    else if (!changed) open({ text: current, resourceVersion }); // A draft that was not begun follows the policy.
   });
   useEffect(() => {
     if (settled === base.text || 'error' in draft) return undefined;
@@ -67,7 +79,7 @@ export function Editor({ of, manifest, resourceVersion, mayUpdate, done }: Props
       return;
     }
     setApplied(result.warnings);
-    setBase({ ...base, text });
+    setBase({ ...base, text, resourceVersion: result.resourceVersion ?? base.resourceVersion, replaced: base.resourceVersion, opened: base.opened + 1 });
     setShown(undefined);
     done();
   };

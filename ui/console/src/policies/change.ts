@@ -48,6 +48,8 @@ export async function preview(client: Client, key: Key, spec: Json): Promise<Out
 /** Done is what came of a change that was asked for. */
 export interface Done {
   error: CombinedError | undefined;
+  /** resourceVersion is that of the changed policy; undefined where it was not changed. */
+  resourceVersion: string | undefined;
   warnings: string[];
 }
 
@@ -56,23 +58,28 @@ export async function apply(client: Client, key: Key, resourceVersion: string, s
   const input = inputOf(spec);
   const { instance, name } = key;
   const namespace = key.namespace ?? '';
-  const done = (error: CombinedError | undefined, warnings: readonly { message: string }[] | undefined): Done => ({ error, warnings: (warnings ?? []).map((w) => w.message) });
+  type Payload = { warnings: readonly { message: string }[] } | null | undefined;
+  const done = (error: CombinedError | undefined, payload: Payload, policy: { resourceVersion: string } | null | undefined): Done => ({
+    error,
+    resourceVersion: policy?.resourceVersion,
+    warnings: (payload?.warnings ?? []).map((w) => w.message),
+  });
   switch (key.kind) {
     case 'PROPAGATION_POLICY': {
       const { data, error } = await client.mutation(UpdatePropagation, { input: { instance, namespace, name, resourceVersion, expect, spec: input as PropagationSpec } }).toPromise();
-      return done(error, data?.updatePropagationPolicy?.warnings);
+      return done(error, data?.updatePropagationPolicy, data?.updatePropagationPolicy?.propagationPolicy);
     }
     case 'CLUSTER_PROPAGATION_POLICY': {
       const { data, error } = await client.mutation(UpdateClusterPropagation, { input: { instance, name, resourceVersion, expect, spec: input as PropagationSpec } }).toPromise();
-      return done(error, data?.updateClusterPropagationPolicy?.warnings);
+      return done(error, data?.updateClusterPropagationPolicy, data?.updateClusterPropagationPolicy?.clusterPropagationPolicy);
     }
     case 'OVERRIDE_POLICY': {
       const { data, error } = await client.mutation(UpdateOverride, { input: { instance, namespace, name, resourceVersion, expect, spec: input as OverrideSpec } }).toPromise();
-      return done(error, data?.updateOverridePolicy?.warnings);
+      return done(error, data?.updateOverridePolicy, data?.updateOverridePolicy?.overridePolicy);
     }
     case 'CLUSTER_OVERRIDE_POLICY': {
       const { data, error } = await client.mutation(UpdateClusterOverride, { input: { instance, name, resourceVersion, expect, spec: input as OverrideSpec } }).toPromise();
-      return done(error, data?.updateClusterOverridePolicy?.warnings);
+      return done(error, data?.updateClusterOverridePolicy, data?.updateClusterOverridePolicy?.clusterOverridePolicy);
     }
   }
 }

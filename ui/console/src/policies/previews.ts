@@ -52,21 +52,21 @@ export const OverridePreview = graphql(`
 
 export const UpdatePropagation = graphql(`
   mutation UpdatePropagation($input: UpdatePropagationPolicyInput!) {
-    updatePropagationPolicy(input: $input) { warnings { message } consistencyToken }
+    updatePropagationPolicy(input: $input) { propagationPolicy { resourceVersion } warnings { message } }
   }
 `);
 export const UpdateClusterPropagation = graphql(`
   mutation UpdateClusterPropagation($input: UpdateClusterPropagationPolicyInput!) {
-    updateClusterPropagationPolicy(input: $input) { warnings { message } consistencyToken }
+    updateClusterPropagationPolicy(input: $input) { clusterPropagationPolicy { resourceVersion } warnings { message } }
   }
 `);
 export const UpdateOverride = graphql(`
   mutation UpdateOverride($input: UpdateOverridePolicyInput!) {
-    updateOverridePolicy(input: $input) { warnings { message } consistencyToken }
+    updateOverridePolicy(input: $input) { overridePolicy { resourceVersion } warnings { message } }
   }
 `);
 export const UpdateClusterOverride = graphql(`
   mutation UpdateClusterOverride($input: UpdateClusterOverridePolicyInput!) {
-    updateClusterOverridePolicy(input: $input) { warnings { message } consistencyToken }
+    updateClusterOverridePolicy(input: $input) { clusterOverridePolicy { resourceVersion } warnings { message } }
   }
 `);

@@ -20,14 +20,19 @@ export function SearchButton(): ReactElement {
   useHotkeys([['mod+K', () => setOpened(true)]], []);
   return (
     <>
-      <button type="button" className="kairship-search" onClick={() => setOpened(true)} aria-label={t('search.open')} aria-keyshortcuts="Control+K Meta+K">
+      <button type="button" className="kairship-search" onClick={() => setOpened(true)} aria-keyshortcuts="Control+K Meta+K">
         <span aria-hidden>⌕</span>
         <span className="kairship-search-label">{t('search.placeholder')}</span>
-        <kbd>{navigator.platform.startsWith('Mac') ? '⌘K' : 'Ctrl K'}</kbd>
+        <kbd aria-hidden>{navigator.platform.startsWith('Mac') ? '⌘K' : 'Ctrl K'}</kbd>
       </button>
-      <Modal opened={opened} onClose={() => setOpened(false)} withCloseButton={false} size="lg" padding={0} yOffset="10vh" aria-label={t('search.open')} transitionProps={{ duration: 80 }}>
-        <Panel close={() => setOpened(false)} />
-      </Modal>
+      {opened && (
+        <Modal.Root opened onClose={() => setOpened(false)} size="lg" padding={0} yOffset="10vh" transitionProps={{ duration: 0 }}>
+          <Modal.Overlay />
+          <Modal.Content aria-label={t('search.open')}>
+            <Panel close={() => setOpened(false)} />
+          </Modal.Content>
+        </Modal.Root>
+      )}
     </>
   );
 }
@@ -48,7 +53,9 @@ function Panel({ close }: { close: () => void }): ReactElement {
     return [...hits.map((hit) => ({ is: 'hit', hit }) as const), ...commands.map((command) => ({ is: 'command', command }) as const)];
   }, [commands, data, settled]);
   useEffect(() => setAt(0), [settled]);
-  useEffect(() => list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' }), [at]);
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
+  }, [at]);
 
   const open = (choice: Choice | undefined): void => {
     if (choice === undefined) return;
@@ -70,6 +77,7 @@ function Panel({ close }: { close: () => void }): ReactElement {
         variant="unstyled"
         size="lg"
         px="md"
+        autoFocus
         data-autofocus
         placeholder={t('search.placeholder')}
         value={text}
