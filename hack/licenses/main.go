@@ -36,7 +36,7 @@ func run(root, list, texts string) error {
 	if err != nil {
 		return err
 	}
-	packages, err := ofPages(root)
+	packages, err := bundled(filepath.Join(root, "ui", "console", "package-lock.json"), filepath.Join(root, "ui", "graphiql", "package-lock.json"))
 	if err != nil {
 		return err
 	}
@@ -57,19 +57,6 @@ func run(root, list, texts string) error {
 	var licences bytes.Buffer
 	writeTexts(&licences, all)
 	return os.WriteFile(texts, licences.Bytes(), 0o644)
-}
-
-// ofPages are the packages of all pages, each once.
-func ofPages(root string) (all []part, err error) {
-	for _, page := range []string{"console", "graphiql"} {
-		packages, err := bundled(filepath.Join(root, "ui", page, "package-lock.json"))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, packages...)
-	}
-	slices.SortStableFunc(all, func(a, b part) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version)) })
-	return slices.CompactFunc(all, func(a, b part) bool { return a.Name == b.Name && a.Version == b.Version }), nil
 }
 
 // part is something that others wrote.
@@ -139,7 +126,21 @@ func linked(root string) ([]part, error) {
 
 // bundled are the npm packages that the GraphiQL page may be made of. What their
 // licences are, they say themselves. Their texts are there once the page was built.
-func bundled(lock string) ([]part, error) {
+func bundled(locks ...string) ([]part, error) {
+	var parts []part
+	for _, lock := range locks {
+		found, err := lockedIn(lock)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, found...)
+	}
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version)) })
+	return slices.CompactFunc(parts, func(a, b part) bool { return a.Name == b.Name && a.Version == b.Version }), nil
+}
+
+// lockedIn are those that one lock file names.
+func lockedIn(lock string) ([]part, error) {
 	raw, err := os.ReadFile(lock)
 	if err != nil {
 		return nil, err
@@ -169,8 +170,7 @@ func bundled(lock string) ([]part, error) {
 			parts = append(parts, found)
 		}
 	}
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version)) })
-	return slices.CompactFunc(parts, func(a, b part) bool { return a.Name == b.Name && a.Version == b.Version }), nil
+	return parts, nil
 }
 
 // packageTexts are the licences and notices in a package's folder; none where the folder

@@ -40,7 +40,7 @@ func TestWatchedRoleBindings(t *testing.T) {
 		{"alice", "an editor sees their own; what is on an instance that they do not see stays hidden", nil, []string{"a-alice"}},
 		{"shop", "a user of one namespace sees that of their group", []string{"shoppers"}, []string{"b-group"}},
 		{"bob", "a viewer sees their own", []string{"shoppers"}, []string{"d-bob"}},
-		{"nobody", "a user without a role sees none", []string{"shoppers"}, nil},
+		{"eve", "a user without a role sees none", []string{"shoppers"}, nil},
 	} {
 		var list v1alpha1.InstanceRoleBindingList
 		ctx := authz.WithUser(t.Context(), authz.User{Name: c.person, Groups: c.groups})

@@ -39,7 +39,7 @@ export const en = {
     ended: 'Your session is over. Sign in again.',
     denied: 'The sign-in was declined.',
     expired: 'The sign-in took too long, or began in another browser. Try again.',
-    refused: 'You are known to the provider, but not to the global cluster. Ask whoever runs Kairship.',
+    refused: 'You are known to the provider, but not to the global cluster. Ask an administrator of Kairship.',
     unavailable: 'Signing in is not possible now. Try again in a moment.',
   },
   freshness: {
