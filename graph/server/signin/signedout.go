@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,9 @@ import (
 
 // SignedOutHolds is after how long all replicas know that a person signed out everywhere.
 const SignedOutHolds = 5 * time.Second
+
+// signedOutTimeout bounds one reading of it.
+const signedOutTimeout = 10 * time.Second
 
 // SignedOut remembers when people signed out everywhere.
 type SignedOut interface {
@@ -40,6 +44,8 @@ type ConfigMap struct {
 	// Life is how long an entry matters: no session and no token is older.
 	Life time.Duration
 	Now  func() time.Time
+
+	reads singleflight.Group
 
 	mu   sync.Mutex
 	data map[string]string
@@ -65,20 +71,43 @@ func (c *ConfigMap) Since(ctx context.Context, subject string) (time.Time, error
 	return at, nil
 }
 
-// recent are the entries, read again when they are old. One caller reads, and the others wait for it.
+// recent are the entries, read again when they are old: once for all callers, of whom each may leave.
 func (c *ConfigMap) recent(ctx context.Context) (map[string]string, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.data != nil && c.Now().Sub(c.read) < SignedOutHolds {
-		return c.data, nil
+	data, fresh := c.data, c.data != nil && c.Now().Sub(c.read) < SignedOutHolds
+	c.mu.Unlock()
+	if fresh {
+		return data, nil
 	}
+	read := c.reads.DoChan("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signedOutTimeout)
+		defer cancel()
+		return c.look(ctx)
+	})
+	select {
+	case <-ctx.Done():
+		return nil, fmt.Errorf("reading who signed out everywhere: %w", context.Cause(ctx))
+	case result := <-read:
+		data, _ = result.Val.(map[string]string)
+		return data, result.Err
+	}
+}
+
+// look reads the entries.
+func (c *ConfigMap) look(ctx context.Context) (map[string]string, error) {
+	begun := c.Now()
 	found, err := c.ConfigMaps.ConfigMaps(c.Namespace).Get(ctx, c.Name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("reading who signed out everywhere: %w", err)
 	}
-	c.data, c.read = map[string]string{}, c.Now()
-	maps.Copy(c.data, found.Data)
-	return c.data, nil
+	data := map[string]string{}
+	if err == nil {
+		maps.Copy(data, found.Data)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.data, c.read = data, begun
+	return data, nil
 }
 
 // Set implements SignedOut.
@@ -92,14 +121,14 @@ func (c *ConfigMap) Set(ctx context.Context, subject string, at time.Time) error
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.data = nil
+	c.data = nil // This replica knows at once.
 	return err
 }
 
 // add writes an entry, and removes those that no longer matter.
 func (c *ConfigMap) add(ctx context.Context, name string, at time.Time) error {
-	maps := c.ConfigMaps.ConfigMaps(c.Namespace)
-	found, err := maps.Get(ctx, c.Name, metav1.GetOptions{})
+	stored := c.ConfigMaps.ConfigMaps(c.Namespace)
+	found, err := stored.Get(ctx, c.Name, metav1.GetOptions{})
 	missing := apierrors.IsNotFound(err)
 	switch {
 	case missing:
@@ -117,9 +146,9 @@ func (c *ConfigMap) add(ctx context.Context, name string, at time.Time) error {
 	}
 	found.Data = kept
 	if missing {
-		_, err = maps.Create(ctx, found, metav1.CreateOptions{})
+		_, err = stored.Create(ctx, found, metav1.CreateOptions{})
 	} else {
-		_, err = maps.Update(ctx, found, metav1.UpdateOptions{})
+		_, err = stored.Update(ctx, found, metav1.UpdateOptions{})
 	}
 	return err
 }
