@@ -80,6 +80,12 @@ func TestGrantInstanceRole(t *testing.T) {
 	if tryOut.Binding == nil || tryOut.Binding.Role != "VIEWER" {
 		t.Errorf("the dry run answers %+v", tryOut.Binding)
 	}
+	for _, role := range []string{"EDITOR", "ADMIN"} {
+		group := must[rolePayload](t, admin, "grantInstanceRole", but(in, "subjectKind", "GROUP", "role", role, "namespaces", nil, "dryRun", true), bindingFields)
+		if group.Binding == nil || group.Binding.Role != role || group.Binding.SubjectKind != "GROUP" || len(group.Binding.Namespaces) > 0 {
+			t.Errorf("a group tried as %s: %+v", role, group.Binding)
+		}
+	}
 	if found := bindings(); len(found) > 0 {
 		t.Fatalf("what was refused or tried wrote %+v", found)
 	}
