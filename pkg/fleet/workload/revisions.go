@@ -11,7 +11,6 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -23,21 +22,10 @@ import (
 // ControllerRevisions of templates. A member's are of what Karmada sent to it, and
 // so hold what override policies changed on the way.
 type Revision struct {
-	// Cluster is the member.
-	Cluster string
 	// Number is the member's own number for it. Members count for themselves.
 	Number int
 	// Template is the pod template, as the workload itself would have it.
-	Template  map[string]any
-	CreatedAt time.Time
-	// ChangeCause is the annotation of that name when it was made; nil for none.
-	ChangeCause *string
-	// Images are those of its containers, those of init containers last.
-	Images []string
-	// Current reports whether it is the newest of its member, which is what the member runs.
-	Current bool
-	// Overridden reports whether override policies change what is sent there now.
-	Overridden bool
+	Template map[string]any
 }
 
 // MemberRevisions are the revisions that one member keeps.
@@ -51,9 +39,6 @@ type MemberRevisions struct {
 
 // revisionAnnotation is the number that the deployment controller gives.
 const revisionAnnotation = "deployment.kubernetes.io/revision"
-
-// changeCause is the annotation that the controllers copy from a workload.
-const changeCause = "kubernetes.io/change-cause"
 
 // maxRevisions is how many revisions of one workload are read.
 const maxRevisions = 500
@@ -76,45 +61,18 @@ var (
 // KindsWithRevisions are the kinds that members keep revisions of.
 func KindsWithRevisions() []Kind { return []Kind{KindDeployment, KindStatefulSet, KindDaemonSet} }
 
-// RevisionNeeds are the needs of the revisions of workloads.
-func RevisionNeeds() Needs {
-	return Needs{Template: index.Metadata, Status: true, Overrides: true, Objects: true, ObjectDetail: index.Known}
-}
-
 // Revisions returns which revisions the members keep of a workload, by cluster;
 // nothing where it runs nowhere.
 func (s *Service) Revisions(ctx context.Context, instanceName string, kind Kind, namespace, name string) ([]MemberRevisions, error) {
-	if _, ok := records[kind]; !ok {
-		return nil, nil
-	}
-	found, err := s.Get(ctx, instanceName, kind, namespace, name, RevisionNeeds())
-	if err != nil || found == nil {
-		return nil, err
-	}
-	return s.RevisionsOf(ctx, found.Base())
-}
-
-// RevisionList returns the revisions of a workload, those of each member with the newest first.
-func (s *Service) RevisionList(ctx context.Context, w *Workload) ([]Revision, error) {
-	members, err := s.RevisionsOf(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	all := []Revision{}
-	for i := range members {
-		for _, r := range slices.Backward(members[i].Revisions) {
-			all = append(all, r)
-		}
-	}
-	return all, nil
-}
-
-// RevisionsOf is Revisions of a workload that was read.
-func (s *Service) RevisionsOf(ctx context.Context, w *Workload) ([]MemberRevisions, error) {
-	kept, ok := records[w.kind]
+	kept, ok := records[kind]
 	if !ok {
 		return nil, nil
 	}
+	found, err := s.Get(ctx, instanceName, kind, namespace, name, Needs{Template: index.Metadata, Status: true, Overrides: true, Objects: true, ObjectDetail: index.Known})
+	if err != nil || found == nil {
+		return nil, err
+	}
+	w := found.Base()
 	placements, err := s.Placements(ctx, w)
 	if err != nil {
 		return nil, err
@@ -150,11 +108,8 @@ func (s *Service) RevisionsOf(ctx context.Context, w *Workload) ([]MemberRevisio
 		return nil, apierror.In(err, w.Instance)
 	}
 	for i := range all {
-		if all[i].Revisions, err = revisionsOf(kept, all[i].Cluster, objects[i], kepts); err != nil {
+		if all[i].Revisions, err = revisionsOf(kept, objects[i], kepts); err != nil {
 			return nil, apierror.In(err, w.Instance)
-		}
-		for j := range all[i].Revisions {
-			all[i].Revisions[j].Overridden = len(all[i].Overrides) > 0
 		}
 	}
 	slices.SortFunc(all, func(a, b MemberRevisions) int { return cmp.Compare(a.Cluster, b.Cluster) })
@@ -178,7 +133,7 @@ func (s *Service) keptOf(ctx context.Context, kept record, of []*index.Object) (
 }
 
 // revisionsOf are the revisions among some objects that belong to a workload.
-func revisionsOf(kept record, cluster string, workload *index.Object, objects []*index.Object) ([]Revision, error) {
+func revisionsOf(kept record, workload *index.Object, objects []*index.Object) ([]Revision, error) {
 	var revisions []Revision
 	for _, o := range objects {
 		owner := metav1.GetControllerOfNoCopy(&o.Meta)
@@ -192,32 +147,10 @@ func revisionsOf(kept record, cluster string, workload *index.Object, objects []
 		if template == nil {
 			continue
 		}
-		r := Revision{Cluster: cluster, Number: int(number), Template: template, CreatedAt: o.Meta.CreationTimestamp.Time, Images: imagesOfTemplate(template)}
-		if cause, ok := o.Meta.Annotations[changeCause]; ok {
-			r.ChangeCause = &cause
-		}
-		revisions = append(revisions, r)
+		revisions = append(revisions, Revision{Number: int(number), Template: template})
 	}
 	slices.SortFunc(revisions, func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) })
-	if n := len(revisions); n > 0 {
-		revisions[n-1].Current = true
-	}
 	return revisions, nil
-}
-
-// imagesOfTemplate are the images of the containers of a pod template, those of init containers last.
-func imagesOfTemplate(template map[string]any) []string {
-	images := []string{}
-	for _, list := range []string{"containers", "initContainers"} {
-		containers, _, _ := unstructured.NestedSlice(template, "spec", list)
-		for _, c := range containers {
-			fields, _ := c.(map[string]any)
-			if image, ok := fields["image"].(string); ok {
-				images = append(images, image)
-			}
-		}
-	}
-	return images
 }
 
 // replicaSet reads the revision in a ReplicaSet; nil when it is none.

@@ -34,14 +34,7 @@ func TestRevisionsOf(t *testing.T) {
 			"spec":     map[string]any{"containers": []any{map[string]any{"name": "web", "image": image}}},
 		}
 	}
-	cause := "a better one"
-	kept := func(number int, image string, current bool) Revision {
-		r := Revision{Cluster: "m1", Number: number, Template: template(image), Images: []string{image}, Current: current}
-		if current {
-			r.ChangeCause = &cause
-		}
-		return r
-	}
+	kept := func(number int, image string) Revision { return Revision{Number: number, Template: template(image)} }
 	for _, tt := range []struct {
 		reason  string
 		kept    record
@@ -49,13 +42,13 @@ func TestRevisionsOf(t *testing.T) {
 		want    []Revision
 	}{
 		{"ReplicaSets in the order of their numbers, without the label that tells them apart", replicaSets, []string{
-			`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: b, annotations: {deployment.kubernetes.io/revision: "10", kubernetes.io/change-cause: a better one}` + owned + `}, spec: {template: {metadata: {labels: {app: web, pod-template-hash: b}}, spec: {containers: [{name: web, image: "web:2"}]}}}}`,
+			`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: b, annotations: {deployment.kubernetes.io/revision: "10"}` + owned + `}, spec: {template: {metadata: {labels: {app: web, pod-template-hash: b}}, spec: {containers: [{name: web, image: "web:2"}]}}}}`,
 			`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: a, annotations: {deployment.kubernetes.io/revision: "9"}` + owned + `}, spec: {template: {metadata: {labels: {app: web, pod-template-hash: a}}, spec: {containers: [{name: web, image: "web:1"}]}}}}`,
-		}, []Revision{kept(9, "web:1", false), kept(10, "web:2", true)}},
+		}, []Revision{kept(9, "web:1"), kept(10, "web:2")}},
 		{"ControllerRevisions, without the mark of the patch", controllerRevisions, []string{
-			`{apiVersion: apps/v1, kind: ControllerRevision, revision: 2, metadata: {name: b, annotations: {kubernetes.io/change-cause: a better one}` + owned + `}, data: {spec: {template: {$patch: replace, metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "web:2"}]}}}}}`,
+			`{apiVersion: apps/v1, kind: ControllerRevision, revision: 2, metadata: {name: b` + owned + `}, data: {spec: {template: {$patch: replace, metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "web:2"}]}}}}}`,
 			`{apiVersion: apps/v1, kind: ControllerRevision, revision: 1, metadata: {name: a` + owned + `}, data: {spec: {template: {$patch: replace, metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "web:1"}]}}}}}`,
-		}, []Revision{kept(1, "web:1", false), kept(2, "web:2", true)}},
+		}, []Revision{kept(1, "web:1"), kept(2, "web:2")}},
 		{"those of others, and without an owner", controllerRevisions, []string{
 			`{apiVersion: apps/v1, kind: ControllerRevision, revision: 2, metadata: {name: b}, data: {spec: {template: {spec: {}}}}}`,
 			`{apiVersion: apps/v1, kind: ControllerRevision, revision: 2, metadata: {name: b, ownerReferences: [{apiVersion: apps/v1, kind: Any, name: web, uid: other, controller: true}]}, data: {spec: {template: {spec: {}}}}}`,
@@ -68,7 +61,7 @@ func TestRevisionsOf(t *testing.T) {
 		for _, text := range tt.objects {
 			objects = append(objects, live(t, text))
 		}
-		got, err := revisionsOf(tt.kept, "m1", workload, objects)
+		got, err := revisionsOf(tt.kept, workload, objects)
 		if err != nil {
 			t.Errorf("%s: %v", tt.reason, err)
 		}
