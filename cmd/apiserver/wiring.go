@@ -18,8 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/kairship-io/kairship/api/v1"
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/graph/loaders"
+	"github.com/kairship-io/kairship/graph/operation"
 	"github.com/kairship-io/kairship/graph/resolvers"
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/graph/server/answercache"
@@ -160,7 +162,13 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
 		Directives: generated.DirectiveRoot{Guard: guard.New(fleet.Access), Observed: resolvers.Observed},
 	})
+	operations, err := operation.Load(v1.Operations, schema.Schema())
+	if err != nil {
+		return nil, fmt.Errorf("reading the operations of the REST API: %w", err)
+	}
 	cfg := server.Config{
+		Operations:         operations,
+		OpenAPI:            v1.OpenAPI,
 		Quotas:             users,
 		Schema:             schema,
 		Authenticator:      people.tokens,

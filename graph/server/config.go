@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kairship-io/kairship/graph/cost"
+	"github.com/kairship-io/kairship/graph/operation"
 	"github.com/kairship-io/kairship/graph/server/answercache"
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/limit"
@@ -73,7 +74,11 @@ type Config struct {
 	// PersistedDocuments is how many documents are remembered that clients name by
 	// their hash; zero for document.DefaultPersisted, less for none.
 	PersistedDocuments int
-	// TrustedDocuments are the only documents that are executed; nil where all are.
+	// Operations are the named operations that the REST API has; none for no such API. Clients of GraphQL may name them too.
+	Operations []*operation.Operation
+	// OpenAPI is the document that describes the REST API.
+	OpenAPI []byte
+	// TrustedDocuments are the only documents that are executed beside those of Operations; nil where all are.
 	TrustedDocuments func() document.Trusted
 	// AllowedOrigins are those whose pages may call the API beside the server's own, as
 	// origin.Parse returns them.

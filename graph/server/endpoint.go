@@ -3,12 +3,16 @@ package server
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql/handler"
 
+	"github.com/kairship-io/kairship/graph/operation"
 	"github.com/kairship-io/kairship/graph/server/execution"
 	"github.com/kairship-io/kairship/graph/server/identity"
 	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/rest"
 	"github.com/kairship-io/kairship/graph/server/session"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
@@ -17,10 +21,13 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
+// openAPIPath is where the document of the REST API is.
+const openAPIPath = operation.Prefix + "openapi.json"
+
 // allowedMethods is the Allow header of /graphql.
 const allowedMethods = "OPTIONS, GET, POST"
 
-// endpoint is /graphql: it gives the request its trace id, authenticates it and checks the caller's
+// endpoint is /graphql, and the paths of the REST API: it gives the request its trace id, authenticates it and checks the caller's
 // limits before GraphQL reads it.
 type endpoint struct {
 	execution.Executor
@@ -30,10 +37,18 @@ type endpoint struct {
 	recorder   *telemetry.Recorder
 	newTraceID func() string
 	session    *session.Cookies
+	routes     *rest.Router
+	openAPI    []byte
 }
 
 // ServeHTTP implements http.Handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	if isREST(r) {
+		var found *rest.Match
+		found, allowed = e.routes.Find(r.Method, r.URL.Path)
+		r = r.WithContext(rest.With(r.Context(), found))
+	}
 	ctx, span, traceID := trace.Begin(r, routeOf(r), e.newTraceID, e.identifier.Authenticator)
 	w.Header().Set(trace.Header, traceID)
 	rec := e.recorder.Begin()
@@ -53,15 +68,54 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.serveSession(recorder, r)
 		return
 	}
+	if isREST(r) {
+		e.serveREST(recorder, r, allowed)
+		return
+	}
 	e.serve(recorder, r)
 }
 
 // routeOf returns the address of a request, as spans have it.
 func routeOf(r *http.Request) string {
-	if r.URL.Path == session.Path {
+	switch m := rest.From(r.Context()); {
+	case m != nil:
+		return m.Operation.Path
+	case isREST(r):
+		return operation.Prefix
+	case r.URL.Path == session.Path:
 		return session.Path
 	}
 	return "/graphql"
+}
+
+func isREST(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, operation.Prefix) }
+
+// serveREST serves a path of the REST API; allowed are its methods where this one is none of them.
+func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, allowed []string) {
+	ctx, ok := e.identify(w, r, e.credentials(r))
+	if !ok {
+		return
+	}
+	r = r.WithContext(ctx) //nolint:contextcheck // It comes from the request's.
+	switch {
+	case r.URL.Path == openAPIPath && r.Method == http.MethodGet:
+		response.Compress(r, e.openAPI).Write(w, mediatype.JSON)
+	case rest.From(ctx) != nil:
+		e.graphql.ServeHTTP(w, r)
+	case len(allowed) > 0:
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		rest.Fail(ctx, w, e.Present, http.StatusMethodNotAllowed, apierror.Invalid("", "the methods of this path are %s", strings.Join(allowed, ", ")))
+	default:
+		rest.Fail(ctx, w, e.Present, http.StatusNotFound, apierror.New(apierror.CodeNotFound, "there is no such path: %s has all of them", openAPIPath))
+	}
+}
+
+// credentials are those of a request, or of its cookie.
+func (e *endpoint) credentials(r *http.Request) authz.Credentials {
+	if credentials := authz.RequestCredentials(r); !credentials.Empty() {
+		return credentials
+	}
+	return e.session.Credentials(r)
 }
 
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
@@ -82,11 +136,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 		e.graphql.ServeHTTP(w, r)
 		return
 	}
-	credentials := authz.RequestCredentials(r)
-	if credentials.Empty() {
-		credentials = e.session.Credentials(r)
-	}
-	if ctx, ok := e.identify(w, r, credentials); ok {
+	if ctx, ok := e.identify(w, r, e.credentials(r)); ok {
 		e.graphql.ServeHTTP(w, r.WithContext(ctx)) //nolint:contextcheck // It comes from the request's.
 	}
 }
@@ -106,6 +156,10 @@ func (e *endpoint) identify(w http.ResponseWriter, r *http.Request, credentials 
 }
 
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
+	if isREST(r) {
+		rest.Fail(r.Context(), w, e.Present, status, err)
+		return
+	}
 	mediaType, _ := mediatype.Negotiate(r)
 	e.Fail(r.Context(), w, mediaType, status, err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"github.com/kairship-io/kairship/graph/cost"
+	"github.com/kairship-io/kairship/graph/operation"
 	"github.com/kairship-io/kairship/graph/server/answercache"
 	"github.com/kairship-io/kairship/graph/server/console"
 	"github.com/kairship-io/kairship/graph/server/document"
@@ -23,6 +24,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/graph/server/rest"
 	"github.com/kairship-io/kairship/graph/server/session"
 	"github.com/kairship-io/kairship/graph/server/signin"
 	"github.com/kairship-io/kairship/graph/server/sse"
@@ -60,7 +62,7 @@ func (h *Handler) IsStopping() bool { return h.streams.IsStopping() }
 // knows nothing of WebSockets, so call it beside Shutdown.
 func (h *Handler) Drain(ctx context.Context) error { return h.streams.Drain(ctx) }
 
-// New makes the handler of the whole API: /graphql, /graphql/session, /healthz,
+// New makes the handler of the whole API: /graphql, /graphql/session, /api/v1, /healthz,
 // /readyz and, when switched on, /session, /graphiql, and the console at every other
 // address. It fails only when cfg misses something that is required.
 func New(cfg Config) (*Handler, error) {
@@ -79,6 +81,9 @@ func New(cfg Config) (*Handler, error) {
 		h.mux.Handle(signin.Path+"/", cfg.SignIn)
 	}
 	h.mux.Handle("/graphql", api.Origins.Handler(graphql))
+	if len(cfg.Operations) > 0 {
+		h.mux.Handle(operation.Prefix, api.Origins.Handler(graphql))
+	}
 	h.mux.Handle(session.Path, api)
 	h.mux.HandleFunc("GET /healthz", healthz)
 	h.mux.Handle("GET /readyz", readiness.Handler(cfg.Checks, h.streams.IsStopping, logger, cfg.Now))
@@ -120,6 +125,8 @@ func newEndpoint(cfg Config, streams *subscription.Manager, logger *slog.Logger)
 		},
 		newTraceID: cfg.NewTraceID,
 		session:    session.New(cfg.SessionKeys, cfg.Now),
+		routes:     rest.NewRouter(cfg.Operations),
+		openAPI:    cfg.OpenAPI,
 	}
 	cfg.Quotas.OnRefusal(e.LimitMetrics.Refuse)
 	e.graphql = newServer(cfg, e, streams)
@@ -130,7 +137,9 @@ func newEndpoint(cfg Config, streams *subscription.Manager, logger *slog.Logger)
 func newServer(cfg Config, e *endpoint, streams *subscription.Manager) *handler.Server {
 	srv := handler.New(cfg.Schema)
 	srv.AddTransport(websocket.New(websocket.Transport{Executor: e.Executor, Streams: streams, Identifier: e.identifier, Recorder: e.recorder, NewTraceID: e.newTraceID}))
-	srv.AddTransport(httptransport.Transport{Executor: e.Executor, Events: sse.Transport{Executor: e.Executor, Streams: streams}, MaxBodyBytes: cfg.MaxBodyBytes})
+	events := sse.Transport{Executor: e.Executor, Streams: streams}
+	srv.AddTransport(rest.Transport{Executor: e.Executor, Schema: cfg.Schema.Schema(), Events: events, MaxBodyBytes: cfg.MaxBodyBytes})
+	srv.AddTransport(httptransport.Transport{Executor: e.Executor, Events: events, MaxBodyBytes: cfg.MaxBodyBytes})
 	srv.SetErrorPresenter(e.Present)
 	srv.SetRecoverFunc(presenter.Recover)
 	cache := document.NewCache(cfg.Registerer)
@@ -140,7 +149,7 @@ func newServer(cfg Config, e *endpoint, streams *subscription.Manager) *handler.
 	srv.SetValidationRulesFn(func() *rules.Rules { return validation.Rules(cfg.Introspection) })
 	// The order matters: a hash becomes a document, then documents are measured, their
 	// variables read, and those remembered that were found small enough.
-	persisted := document.NewPersisted(cfg.PersistedDocuments, cfg.TrustedDocuments, func() { e.LimitMetrics.Refuse("trusted") }, cfg.Registerer)
+	persisted := document.NewPersisted(cfg.PersistedDocuments, documentsOf(cfg.Operations), cfg.TrustedDocuments, func() { e.LimitMetrics.Refuse("trusted") }, cfg.Registerer)
 	srv.Use(persisted)
 	srv.Use(limit.Extension{Limits: cfg.Limits, Introspection: cfg.Introspection, Costs: cost.NewTable(cfg.Schema.Schema(), cfg.Prices), Cache: cache, Metrics: e.LimitMetrics})
 	srv.Use(validation.Variables{Schema: cfg.Schema.Schema(), Cache: cache, Suggest: cfg.Introspection})
@@ -158,6 +167,15 @@ func newServer(cfg Config, e *endpoint, streams *subscription.Manager) *handler.
 	srv.AroundRootFields(execution.AroundRootField(e.recorder.Metrics))
 	srv.AroundResponses(aroundResponses(cfg))
 	return srv
+}
+
+// documentsOf are the documents of operations, by their names and hashes.
+func documentsOf(operations []*operation.Operation) document.Trusted {
+	list := document.Trusted{}
+	for _, op := range operations {
+		list.Put(op.Name, op.Document)
+	}
+	return list
 }
 
 func isSubscription(ctx context.Context) bool {

@@ -31,7 +31,9 @@ const DefaultPersisted = 1_000
 type Persisted struct {
 	// remembered is nil where clients may not have documents remembered.
 	remembered *lru.Cache[string, string]
-	// trusted are the only documents that are executed; nil where all are.
+	// own are the documents that the server itself has, which are always executed.
+	own Trusted
+	// trusted are the only other documents that are executed; nil where all are.
 	trusted func() Trusted
 	// refused counts what is not trusted.
 	refused func()
@@ -43,10 +45,10 @@ var _ interface {
 	graphql.OperationParameterMutator
 } = Persisted{}
 
-// NewPersisted returns the extension that remembers so many documents, unless only trusted
+// NewPersisted returns the extension that remembers so many documents beside the server's own, unless only trusted
 // ones are executed. refused is called for each document that is not trusted.
-func NewPersisted(most int, trusted func() Trusted, refused func(), registerer prometheus.Registerer) Persisted {
-	p := Persisted{trusted: trusted, refused: refused, lookups: counter(registerer, prometheus.CounterOpts{
+func NewPersisted(most int, own Trusted, trusted func() Trusted, refused func(), registerer prometheus.Registerer) Persisted {
+	p := Persisted{own: own, trusted: trusted, refused: refused, lookups: counter(registerer, prometheus.CounterOpts{
 		Namespace: "kairship", Subsystem: "persisted_documents", Name: "lookups_total",
 		Help: "Documents that clients named by a hash, by whether the server had them.",
 	})}
@@ -75,6 +77,9 @@ func (p Persisted) MutateOperationParameters(_ context.Context, params *graphql.
 		return gqlerror.Wrap(err)
 	case name != "" && params.Query != "" && name != hash(params.Query):
 		return gqlerror.Wrap(apierror.Invalid("extensions."+PersistedExtension, "the hash is not that of the document: it is the SHA-256 of its text, in lower-case hexadecimal digits"))
+	case params.Query == "" && p.own[name] != "":
+		params.Query = p.own[name]
+		return nil
 	case p.trusted != nil:
 		return p.trust(params, name)
 	case name == "":
@@ -101,7 +106,10 @@ func (p Persisted) trust(params *graphql.RawParams, name string) *gqlerror.Error
 	if params.Query != "" {
 		name = hash(params.Query)
 	}
-	document, ok := p.trusted()[name]
+	document, ok := p.own[name]
+	if !ok {
+		document, ok = p.trusted()[name]
+	}
 	if !ok {
 		p.refused()
 		return gqlerror.Wrap(apierror.New(apierror.CodeForbidden, "this server executes only the documents that its administrator trusts, and this is none of them"))

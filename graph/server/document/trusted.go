@@ -80,6 +80,9 @@ func (l Trusted) add(id, body string) error {
 	if _, err := parser.ParseQuery(&ast.Source{Input: body}); err != nil {
 		return fmt.Errorf("the document under %q does not parse", id)
 	}
-	l[id], l[sum] = body, body
+	l.Put(id, body)
 	return nil
 }
+
+// Put adds a document under a name, and under its hash.
+func (l Trusted) Put(id, body string) { l[id], l[hash(body)] = body, body }

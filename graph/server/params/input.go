@@ -98,14 +98,14 @@ func allUTF8(values url.Values) bool {
 	return true
 }
 
-// CheckContent refuses the kind of body that a POST has; nil where it is right.
+// CheckContent refuses the kind of body that a request has, unless it is a GET; nil where it is right.
 func CheckContent(r *http.Request) *Refusal {
 	encoding := r.Header.Get("Content-Encoding")
 	switch {
-	case r.Method != http.MethodPost:
+	case r.Method == http.MethodGet:
 		return nil
 	case !mediatype.IsJSON(r.Header):
-		return Refuse(http.StatusUnsupportedMediaType, "", "the Content-Type of a POST must be %s in UTF-8", mediatype.JSON)
+		return Refuse(http.StatusUnsupportedMediaType, "", "the Content-Type of a %s must be %s in UTF-8", r.Method, mediatype.JSON)
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
 		// A few bytes of one may be gigabytes of text.
 		return Refuse(http.StatusUnsupportedMediaType, "", "compressed bodies are not taken")

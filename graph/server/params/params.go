@@ -38,9 +38,25 @@ func FromRequest(w http.ResponseWriter, r *http.Request, maxBytes int64) (*graph
 	return postParams(w, r, maxBytes)
 }
 
-// postParams reads the parameters of a POST. What it refuses is described
-// without repeating it: a body may hold secrets.
+// postParams reads the parameters of a POST.
 func postParams(w http.ResponseWriter, r *http.Request, maxBytes int64) (*graphql.RawParams, *Refusal) {
+	fields, refused := readFields(w, r, maxBytes, `the body is empty: send a JSON object with "query"`, "batches are not supported: send one operation per request")
+	if refused != nil {
+		return nil, refused
+	}
+	return FromObject(fields)
+}
+
+// ReadBody reads the members of a body, which is a JSON object of at most so many bytes.
+func ReadBody(w http.ResponseWriter, r *http.Request, maxBytes int64) (map[string]json.RawMessage, *Refusal) {
+	if refused := CheckContent(r); refused != nil {
+		return nil, refused
+	}
+	return readFields(w, r, maxBytes, "the body is empty: send a JSON object", "the body is a list: send a JSON object")
+}
+
+// readFields reads the members of a body. What it refuses is described without repeating it: a body may hold secrets.
+func readFields(w http.ResponseWriter, r *http.Request, maxBytes int64, empty, list string) (map[string]json.RawMessage, *Refusal) {
 	text, err := readBody(w, r, maxBytes)
 	if err == nil {
 		body.ClearDeadline(w) // What goes on for long listens for the end of the connection.
@@ -54,15 +70,11 @@ func postParams(w http.ResponseWriter, r *http.Request, maxBytes int64) (*graphq
 	text = bytes.TrimSpace(text)
 	switch {
 	case len(text) == 0:
-		return nil, Refuse(http.StatusBadRequest, "", `the body is empty: send a JSON object with "query"`)
+		return nil, Refuse(http.StatusBadRequest, "", "%s", empty)
 	case text[0] == '[':
-		return nil, Refuse(http.StatusBadRequest, "", "batches are not supported: send one operation per request")
+		return nil, Refuse(http.StatusBadRequest, "", "%s", list)
 	}
-	fields, refused := ReadObject(text)
-	if refused != nil {
-		return nil, refused
-	}
-	return FromObject(fields)
+	return ReadObject(text)
 }
 
 // getParams reads the parameters of a GET, where variables and extensions are JSON in the query string.

@@ -53,7 +53,7 @@ func (e Encoded) Write(w http.ResponseWriter, mediaType string) {
 			w.Header().Add(name, value)
 		}
 	}
-	writeBody(w, mediaType, http.StatusOK, e.body)
+	Write(w, mediaType, http.StatusOK, e.body)
 }
 
 // encoder takes the headers and the body of an answer.

@@ -22,7 +22,7 @@ import (
 func WriteErrors(w http.ResponseWriter, mediaType string, status int, errs gqlerror.List) {
 	var b bytes.Buffer
 	AppendErrors(&b, errs)
-	writeBody(w, mediaType, status, b.Bytes())
+	Write(w, mediaType, status, b.Bytes())
 }
 
 // WriteResult answers a request that was executed.
@@ -94,7 +94,8 @@ func AppendValue(b *bytes.Buffer, value any) {
 	b.Truncate(b.Len() - 1) // The newline that Encode ends with.
 }
 
-func writeBody(w http.ResponseWriter, mediaType string, status int, body []byte) {
+// Write answers a request with a body of this media type.
+func Write(w http.ResponseWriter, mediaType string, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", mediaType+"; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
