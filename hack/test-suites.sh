@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The suites that need a fleet: queries and answers (test/), the audit of GraphQL over HTTP (test/audit),
+# the REST API against its document (test/rest),
 # a supergraph by two routers (test/federation), the GraphiQL page and the console in a real browser, the official
 # clients of subscriptions (test/live/clients), claims held against the clusters (test/truth), and faults
 # (test/faults). The last two come last and alone, because they break the fleet on purpose.
@@ -69,6 +70,10 @@ audit() {
   npm --prefix test/audit ci && in_node test/audit
 }
 
+rest() {
+  npm --prefix test/rest ci && npm --prefix test/rest test
+}
+
 federation() {
   npm --prefix test/federation ci && in_node test/federation
 }
@@ -85,24 +90,28 @@ else
 fi
 
 over_http="audit of GraphQL over HTTP"
+contract="REST by its OpenAPI document"
 supergraph="federation, by two routers"
 page="GraphiQL in a browser"
 console="the console in a browser"
 official="official clients of subscriptions"
 if [ "$faults" = only ]; then
   skip "$over_http" "KAIRSHIP_FAULTS=only"
+  skip "$contract" "KAIRSHIP_FAULTS=only"
   skip "$supergraph" "KAIRSHIP_FAULTS=only"
   skip "$page" "KAIRSHIP_FAULTS=only"
   skip "$console" "KAIRSHIP_FAULTS=only"
   skip "$official" "KAIRSHIP_FAULTS=only"
 elif ! command -v npm >/dev/null; then
   missing "$over_http" "npm is not installed"
+  missing "$contract" "npm is not installed"
   missing "$supergraph" "npm is not installed"
   missing "$page" "npm is not installed"
   missing "$console" "npm is not installed"
   missing "$official" "npm is not installed"
 else
   part "$over_http" audit
+  part "$contract" rest
   part "$supergraph" federation
   if ! browser >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "installing chromium with apt-get, for the tests in a browser"

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 # The files that generators write, by content; a listed file that was deleted counts as a change.
 snapshot() {
-  git ls-files -z --cached --others --exclude-standard graph pkg/apis cmd/*/testdata docs/configuration.md docs/licenses.md docs/role-reference.md docs/schema.graphql deploy/helm/kairship/crds deploy/helm/kairship/files |
+  git ls-files -z --cached --others --exclude-standard api graph pkg/apis cmd/*/testdata docs/configuration.md docs/licenses.md docs/role-reference.md docs/schema.graphql deploy/helm/kairship/crds deploy/helm/kairship/files |
     LC_ALL=C sort -zu |
     while IFS= read -rd '' file; do
       if [[ -e $file ]]; then sha256sum "$file"; else echo "deleted  $file"; fi

@@ -292,7 +292,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		ClusterNodes:     clusternode.NewService(anyKind),
 		KarmadaResources: karmadaresource.NewService(anyKind),
 		Search:           search.NewService(lister, instances, clusters, inventory),
-		ManifestPreviews: &manifestpreview.Service{Evidence: consistent, Resources: anyKind},
+		ManifestPreviews: &manifestpreview.Service{Evidence: consistent, Resources: anyKind, Freshness: tracker},
 		Timelines:        &timeline.Service{Instances: instances, Freshness: tracker, Now: time.Now},
 		RoleBindings:     &rolebinding.Service{Watched: watched, Access: access.New(permissions), Freshness: tracker},
 	}

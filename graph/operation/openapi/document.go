@@ -149,7 +149,7 @@ func Of(operations []*operation.Operation, schema *ast.Schema) ([]byte, error) {
 		}},
 		SecuritySchemes: map[string]SecurityScheme{"bearer": {Type: "http", Scheme: "bearer", Description: "A token of the global cluster."}},
 	}
-	text, err := json.MarshalIndent(doc, "", "  ")
+	text, err := json.MarshalIndent(doc, "", " ")
 	return append(text, '\n'), err
 }
 
@@ -201,8 +201,8 @@ func (w *writer) answer(op *operation.Operation, of *Operation) {
 	}
 	result.Properties["errors"] = &Schema{Type: one("array"), Items: &Schema{Ref: component("Failure")}, Description: "What is missing in the answer, and why; absent where nothing is."}
 	result.Properties["extensions"] = &Schema{Type: one("object"), Description: "What the answer has beside its data, such as warnings."}
-	w.components[op.Name+"Result"] = result
-	ok := Response{Description: "The answer.", Content: map[string]MediaType{"application/json": {Schema: &Schema{Ref: component(op.Name + "Result")}}}}
+	w.components[op.Name+"Response"] = result
+	ok := Response{Description: "The answer.", Content: map[string]MediaType{"application/json": {Schema: &Schema{Ref: component(op.Name + "Response")}}}}
 	if _, has := result.Properties["resourceVersion"]; has {
 		ok.Headers = map[string]Header{"ETag": {Description: "The version of the object, for `If-Match` and `If-None-Match`.", Schema: &Schema{Type: one("string")}}}
 	}

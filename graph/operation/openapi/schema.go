@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -118,12 +119,24 @@ func (w *writer) output(of *ast.Type, set ast.SelectionSet) *Schema {
 	case def.IsLeafType():
 		s = scalar(def.Name)
 	default:
-		s = w.object(set, def.Name)
+		s = w.shared(def.Name, w.object(set, def.Name))
 	}
 	if !of.NonNull {
 		return nullable(s)
 	}
 	return s
+}
+
+// shared makes the schema of a type a component, so that clients have one type for it. A second selection of the type that
+// differs from the first stays where it is.
+func (w *writer) shared(name string, s *Schema) *Schema {
+	switch first, ok := w.components[name]; {
+	case !ok:
+		w.components[name] = s
+	case !reflect.DeepEqual(first, s):
+		return s
+	}
+	return &Schema{Ref: component(name)}
 }
 
 // object is the schema of the objects of a type with a selection. Fields that only some of its types have are optional.
@@ -215,7 +228,7 @@ func (w *writer) addProblem() {
 			"detail": text("What was wrong, where, and what to do."),
 			"code":   text("The kind of the failure, for programs, as docs/graphql.md lists them."),
 			"path":   {Type: one("array"), Items: &Schema{Type: []string{"string", "integer"}}, Description: "Where in the result of the operation it happened."},
-			"error":  {Type: one("object"), Description: "What more is known, such as `argument`, `instance` and `traceId`."},
+			"more":   {Type: one("object"), Description: "What else is known, such as `argument`, `instance` and `traceId`."},
 		}
 	}
 	w.components["Failure"] = &Schema{Type: one("object"), Properties: failure(), Required: one("detail")}

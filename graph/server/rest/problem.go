@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -17,7 +18,7 @@ import (
 // problemType is the media type of problems.
 const problemType = "application/problem+json"
 
-// problem is an error as RFC 9457 has it. Its type is always about:blank, and so not written; code is what programs switch on.
+// problem is an error as RFC 9457 has it. Its type is always about:blank, and so not written.
 type problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
@@ -31,14 +32,16 @@ type failure struct {
 	Detail string `json:"detail"`
 	// Path is where in the answer of the operation it happened, as GraphQL writes it.
 	Path ast.Path `json:"path,omitempty"`
-	// Code, Argument and the like are those of the errors of GraphQL.
-	Extensions map[string]any `json:"error,omitempty"`
-	Code       string         `json:"code,omitempty"`
+	// Code is what programs switch on. More has what else the errors of GraphQL have, such as the argument.
+	Code string         `json:"code,omitempty"`
+	More map[string]any `json:"more,omitempty"`
 }
 
 func failureOf(err *gqlerror.Error) failure {
-	code, _ := err.Extensions["code"].(string)
-	return failure{Detail: err.Message, Path: err.Path, Extensions: err.Extensions, Code: code}
+	more := maps.Clone(err.Extensions)
+	code, _ := more["code"].(string)
+	delete(more, "code")
+	return failure{Detail: err.Message, Path: err.Path, Code: code, More: more}
 }
 
 func failuresOf(errs gqlerror.List) []failure {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -120,7 +121,7 @@ func known(op *operation.Operation, name string) *params.Refusal {
 	}
 	refused := params.Refuse(http.StatusBadRequest, name, "is no parameter of %s; it has none", op.Name)
 	if len(names) > 0 {
-		refused.Err = apierror.Invalid(name, "is no parameter of %s; there are %s", op.Name, names)
+		refused.Err = apierror.Invalid(name, "is no parameter of %s; there are %s", op.Name, strings.Join(names, ", "))
 	}
 	return refused
 }

@@ -22,6 +22,8 @@ type Service struct {
 	Policies *policies.Writes
 	// Resources reads what the caller may see.
 	Resources *resource.Service
+	// Freshness is how old the index is that the bindings are read from.
+	Freshness *freshness.Tracker
 	// Applies has the instance check manifests.
 	Applies *resources.Service
 }

@@ -49,7 +49,9 @@ type reading struct {
 }
 
 func (s *Service) reading(ctx context.Context, instance string) *reading {
-	return &reading{Service: s, ctx: ctx, instance: instance, preview: &Preview{Instance: instance}}
+	r := &reading{Service: s, ctx: ctx, instance: instance, preview: &Preview{Instance: instance}}
+	r.preview.Freshness = s.Freshness.Of(ctx, r.cluster())
+	return r
 }
 
 // cluster is the index's name of the instance.
@@ -61,7 +63,7 @@ func (r *reading) all(of index.Type, f *resource.Filter, detail index.Detail) ([
 	if errors.Is(err, listing.ErrTooMany) {
 		return nil, apierror.In(apierror.Invalid("input", "instance %q has more than %d %s to look at; a preview reads no more", r.instance, mostObjects, of.Resource), r.instance)
 	}
-	if err == nil && (fresh.Stale || r.preview.Freshness.ObservedAt == nil) {
+	if err == nil && fresh.Stale {
 		r.preview.Freshness = fresh
 	}
 	return found, err
