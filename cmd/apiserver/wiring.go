@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"github.com/kairship-io/kairship/api/v1"
+	v1 "github.com/kairship-io/kairship/api/v1"
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/graph/loaders"
 	"github.com/kairship-io/kairship/graph/operation"

@@ -1,6 +1,7 @@
 package operation_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -57,7 +58,7 @@ func TestLoadReads(t *testing.T) {
 	}
 	got := all[1]
 	if got.Name != "GetHouse" || got.Noun != "houses" || got.Summary != "Reads a house." || got.Description != "It stands somewhere." ||
-		got.Stability != operation.Stable || got.Method != "GET" || got.Path != "/api/v1/houses/{name}" || !got.InPath("name") || !got.Reads() {
+		got.Stability != operation.Stable || got.Method != http.MethodGet || got.Path != "/api/v1/houses/{name}" || !got.InPath("name") || !got.Reads() {
 		t.Errorf("got %+v", got)
 	}
 	if got := strings.Join(got.Result, "."); got != "house" {

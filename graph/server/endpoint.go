@@ -69,7 +69,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if isREST(r) {
-		e.serveREST(recorder, r, allowed)
+		e.serveREST(recorder, r, allowed) //nolint:contextcheck // The request carries the context.
 		return
 	}
 	e.serve(recorder, r)
@@ -96,7 +96,7 @@ func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, allowed []s
 	if !ok {
 		return
 	}
-	r = r.WithContext(ctx) //nolint:contextcheck // It comes from the request's.
+	r = r.WithContext(ctx)
 	switch {
 	case r.URL.Path == openAPIPath && r.Method == http.MethodGet:
 		response.Compress(r, e.openAPI).Write(w, mediatype.JSON)

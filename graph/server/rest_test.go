@@ -43,8 +43,10 @@ func startREST(t *testing.T, errs map[string]error, change func(*server.Config))
 
 // problem is an error of the REST API.
 type problem struct {
-	Title, Detail, Code string
-	Status              int
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+	Code   string `json:"code"`
+	Status int    `json:"status"`
 }
 
 func TestREST(t *testing.T) {

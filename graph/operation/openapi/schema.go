@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 
@@ -168,15 +169,13 @@ func (w *writer) object(set ast.SelectionSet, typeName string) *Schema {
 // merge adds the fields of a fragment.
 func (w *writer) merge(into *Schema, set ast.SelectionSet, condition, typeName string) {
 	part := w.object(set, condition)
-	for name, property := range part.Properties {
-		into.Properties[name] = property
-	}
+	maps.Copy(into.Properties, part.Properties)
 	if condition == typeName {
 		into.Required = append(into.Required, part.Required...)
 	}
 }
 
-// described is what the schema says of the argument that a variable is for.
+// described is the description of the argument that a variable is for.
 func (w *writer) described(op *operation.Operation, v *ast.VariableDefinition) string {
 	return w.describedIn(op.Definition.SelectionSet, v.Variable)
 }

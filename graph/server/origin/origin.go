@@ -44,13 +44,13 @@ func NewPolicy(allowed []string) *Policy {
 	if len(allowed) > 0 {
 		p.cors = cors.New(cors.Options{
 			AllowedOrigins: allowed,
-			AllowedMethods: []string{http.MethodGet, http.MethodPost},
+			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
 			AllowedHeaders: []string{
 				"Authorization", "Content-Type", "Accept", "Last-Event-ID", "traceparent", "tracestate",
 				"Apollo-Require-Preflight", "X-Apollo-Operation-Name", "Apollographql-Client-Name", "Apollographql-Client-Version",
-				"Kairship-Consistency-Token", plan.Header,
+				"Kairship-Consistency-Token", plan.Header, "If-Match", "If-None-Match",
 			},
-			ExposedHeaders: []string{trace.Header, "Retry-After", "WWW-Authenticate"},
+			ExposedHeaders: []string{trace.Header, "Retry-After", "WWW-Authenticate", "ETag"},
 			MaxAge:         int(corsMaxAge.Seconds()),
 			// Tokens travel in a header: no cookie and no certificate of another page counts.
 			AllowCredentials: false,

@@ -35,11 +35,12 @@ func (Transport) Supports(r *http.Request) bool { return From(r.Context()) != ni
 // Do implements graphql.Transport.
 func (t Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	m := From(r.Context())
-	fail := func(status int, err error) { Fail(r.Context(), w, t.Present, status, err) }
+	ctx := r.Context()
+	fail := func(status int, err error) { Fail(ctx, w, t.Present, status, err) }
 	// Panics of resolvers do not come here; this is for gqlgen's own and ours.
 	defer func() {
 		if v := recover(); v != nil {
-			fail(http.StatusInternalServerError, presenter.Recover(r.Context(), v))
+			fail(http.StatusInternalServerError, presenter.Recover(ctx, v))
 		}
 	}()
 	if simple(r) {
@@ -67,7 +68,7 @@ func (t Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Graph
 		fail(refused.Status, refused.Err)
 		return
 	}
-	ctx := telemetry.From(r.Context()).BeginSpan(r.Context())
+	ctx = telemetry.From(ctx).BeginSpan(ctx)
 	r = r.WithContext(ctx)
 	opCtx, errs := exec.CreateOperationContext(ctx, raw)
 	telemetry.From(ctx).SetOperation(opCtx)
