@@ -2,12 +2,14 @@ package faults
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/internal/longtest"
@@ -27,6 +30,8 @@ import (
 
 // lostKey is the key of the taint that a cluster gets which is not ready.
 const lostKey = "kairship.io/lost"
+
+var tolerated = corev1.Toleration{Key: lostKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}
 
 // losses are Deployments with three replicas, by name, and where their policies send them.
 func losses() map[string]policyv1alpha1.Placement {
@@ -42,7 +47,7 @@ func losses() map[string]policyv1alpha1.Placement {
 		return policyv1alpha1.StaticClusterWeight{TargetCluster: policyv1alpha1.ClusterAffinity{ClusterNames: []string{cluster}}, Weight: weight}
 	}
 	tolerant := to("m1", "m2")
-	tolerant.ClusterTolerations = []corev1.Toleration{{Key: lostKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
+	tolerant.ClusterTolerations = []corev1.Toleration{tolerated}
 	one := to("m1", "m2")
 	one.SpreadConstraints = []policyv1alpha1.SpreadConstraint{{SpreadByField: policyv1alpha1.SpreadByFieldCluster, MinGroups: 1, MaxGroups: 1}}
 	groups := policyv1alpha1.Placement{ClusterAffinities: []policyv1alpha1.ClusterAffinityTerm{
@@ -61,7 +66,7 @@ const failedOver = "faults-failover"
 // TestMemberFailover previews the loss of m1, kills its API server, and compares what the failover of Karmada then does.
 // The fleet's Karmada has failover off, so the test starts its controllers with it.
 func TestMemberFailover(t *testing.T) {
-	longtest.Only(t, "it evicts everything from m1, and puts it back")
+	longtest.Only(t, "it takes minutes until Karmada evicts")
 	s := begin(t)
 	alpha := s.at["alpha"]
 	s.createFor(t, alpha, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: failedOver}})
@@ -76,7 +81,7 @@ func TestMemberFailover(t *testing.T) {
 		}})
 	}
 	before := stable(t, "the scheduler has placed all", s.scheduled)
-	s.sendBack(t)
+	s.tolerate(t)
 	s.failover(t)
 	s.taintWhatIsNotReady(t)
 	want := s.lossOf(t, before)
@@ -84,7 +89,7 @@ func TestMemberFailover(t *testing.T) {
 		t.Fatalf("the preview moves nothing: %v", want)
 	}
 
-	s.Kill(t, "m1-apiserver")
+	s.End(t, "m1-apiserver", syscall.SIGKILL)
 	is := func(ctx context.Context) error {
 		now, err := s.scheduled(ctx)
 		if err != nil {
@@ -194,12 +199,13 @@ func (s *scene) taintWhatIsNotReady(t *testing.T) {
 	}})
 }
 
-// failover starts the controllers of alpha with failover until the test ends, in place of those of the fleet.
+// failover starts the controllers of alpha with failover until the test ends, in place of those of the fleet. The fleet
+// is healed after that, because they hold the ports of the fleet's own.
 func (s *scene) failover(t *testing.T) {
 	t.Helper()
 	const name = "alpha-controller-manager"
 	args := append(s.Args(t, name), "--feature-gates=Failover=true", "--enable-no-execute-taint-eviction=true", "--resource-eviction-rate=20")
-	s.Kill(t, name)
+	s.End(t, name, syscall.SIGKILL)
 	cmd := exec.Command(args[0], args[1:]...) //nolint:gosec // It is the fleet's own.
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -210,15 +216,34 @@ func (s *scene) failover(t *testing.T) {
 	})
 }
 
-// sendBack heals the fleet when the test ends, and has everything sent again to where it was: Karmada's scheduler
-// leaves what it has moved.
-func (s *scene) sendBack(t *testing.T) {
+// tolerate has all policies but those of the test tolerate the taint, so that nothing else is evicted. When the test ends
+// the fleet is healed, and the policies are as they were once m1 has lost the taint.
+func (s *scene) tolerate(t *testing.T) {
 	t.Helper()
 	alpha := s.at["alpha"]
-	var saved workv1alpha2.ResourceBindingList
-	var wide workv1alpha2.ClusterResourceBindingList
-	if err := errors.Join(alpha.List(t.Context(), &saved), alpha.List(t.Context(), &wide)); err != nil {
+	var policies policyv1alpha1.PropagationPolicyList
+	var wide policyv1alpha1.ClusterPropagationPolicyList
+	if err := errors.Join(alpha.List(t.Context(), &policies), alpha.List(t.Context(), &wide)); err != nil {
 		t.Fatal(err)
+	}
+	set := func(ctx context.Context, tolerations func(of *policyv1alpha1.Placement) []corev1.Toleration) error {
+		var all []error
+		patch := func(o client.Object, of *policyv1alpha1.Placement) {
+			raw, err := json.Marshal(tolerations(of))
+			if err == nil {
+				err = alpha.Patch(ctx, o.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"placement":{"clusterTolerations":%s}}}`, raw)))
+			}
+			all = append(all, client.IgnoreNotFound(err))
+		}
+		for i := range policies.Items {
+			if p := &policies.Items[i]; p.Namespace != failedOver {
+				patch(p, &p.Spec.Placement)
+			}
+		}
+		for i := range wide.Items {
+			patch(&wide.Items[i], &wide.Items[i].Spec.Placement)
+		}
+		return errors.Join(all...)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), recoverWithin)
@@ -232,34 +257,38 @@ func (s *scene) sendBack(t *testing.T) {
 			if !meta.IsStatusConditionTrue(m1.Status.Conditions, clusterv1alpha1.ClusterConditionReady) {
 				return errors.New("m1 is not ready")
 			}
-			var all []error
-			if slices.ContainsFunc(m1.Spec.Taints, lost) {
-				m1.Spec.Taints = slices.DeleteFunc(m1.Spec.Taints, lost)
-				all = append(all, alpha.Update(ctx, m1))
+			if !slices.ContainsFunc(m1.Spec.Taints, lost) {
+				return nil
 			}
-			for i := range saved.Items {
-				b := &workv1alpha2.ResourceBinding{}
-				all = append(all, s.back(ctx, &saved.Items[i], b, &b.Spec, &saved.Items[i].Spec))
-			}
-			for i := range wide.Items {
-				b := &workv1alpha2.ClusterResourceBinding{}
-				all = append(all, s.back(ctx, &wide.Items[i], b, &b.Spec, &wide.Items[i].Spec))
-			}
-			return errors.Join(all...)
+			m1.Spec.Taints = slices.DeleteFunc(m1.Spec.Taints, lost)
+			return alpha.Update(ctx, m1)
 		})
-		if err != nil {
-			t.Errorf("sending everything back: %v", err)
+		if err == nil {
+			err = set(ctx, func(of *policyv1alpha1.Placement) []corev1.Toleration { return of.ClusterTolerations })
 		}
+		if err != nil {
+			t.Errorf("putting the policies back: %v", err)
+		}
+	})
+	err := set(t.Context(), func(of *policyv1alpha1.Placement) []corev1.Toleration {
+		return append(slices.Clone(of.ClusterTolerations), tolerated)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	poll.Until(t, recoverWithin, "the scheduler has read the tolerations", func(ctx context.Context) error {
+		var all workv1alpha2.ResourceBindingList
+		if err := alpha.List(ctx, &all); err != nil {
+			return err
+		}
+		for i := range all.Items {
+			applied := all.Items[i].Annotations["policy.karmada.io/applied-placement"]
+			if all.Items[i].Namespace != failedOver && applied != "" && !strings.Contains(applied, lostKey) {
+				return fmt.Errorf("%s was scheduled without", all.Items[i].Name)
+			}
+		}
+		return nil
 	})
 }
 
 func lost(taint corev1.Taint) bool { return taint.Key == lostKey }
-
-// back gives a binding the clusters that it had.
-func (s *scene) back(ctx context.Context, was, now client.Object, spec, saved *workv1alpha2.ResourceBindingSpec) error {
-	if err := s.at["alpha"].Get(ctx, client.ObjectKeyFromObject(was), now); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	spec.Clusters, spec.GracefulEvictionTasks = saved.Clusters, saved.GracefulEvictionTasks
-	return s.at["alpha"].Update(ctx, now)
-}

@@ -20,8 +20,12 @@ import (
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
 
-// recurringCycles is how often the kind appears and disappears.
-const recurringCycles = 3
+const (
+	// recurringCycles is how often the kind appears and disappears.
+	recurringCycles = 3
+	// askedEvery is how long each asker waits, so that none is refused for asking too often.
+	askedEvery = 10 * time.Millisecond
+)
 
 // recurring is a kind that appears and disappears in alpha, with one object in it.
 type recurring struct {
@@ -126,6 +130,7 @@ func comeAndGo(t *testing.T, collected bool, source string) {
 		askers.Go(func() {
 			for ctx.Err() == nil {
 				k.watch(ctx, t, as, &asked, &hits)
+				time.Sleep(askedEvery)
 			}
 		})
 	}
