@@ -15,17 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
 
-const (
-	// recurringCycles is how often the kind appears and disappears.
-	recurringCycles = 3
-	// askedEvery is how long each asker waits, so that none is refused for asking too often.
-	askedEvery = 10 * time.Millisecond
-)
+// askedEvery is how long each asker waits, so that none is refused for asking too often.
+const askedEvery = 10 * time.Millisecond
 
 // recurring is a kind that appears and disappears in alpha, with one object in it.
 type recurring struct {
@@ -126,6 +123,10 @@ func comeAndGo(t *testing.T, collected bool, source string) {
 	ctx, stop := context.WithCancel(t.Context())
 	var askers sync.WaitGroup
 	var asked, hits atomic.Int64
+	cycles := int64(2) // How often the kind appears and disappears.
+	if longtest.On() {
+		cycles = 5
+	}
 	for _, as := range []*gql.Client{on.kairship, on.kairship, on.as(t, "alice"), on.as(t, "mallory")} {
 		askers.Go(func() {
 			for ctx.Err() == nil {
@@ -138,7 +139,7 @@ func comeAndGo(t *testing.T, collected bool, source string) {
 		stop()
 		askers.Wait()
 	}()
-	for range recurringCycles {
+	for range cycles {
 		until("the kind is refused", func(a recurringAnswer) bool { return a.code == "INVALID" })
 		definition := k.definition(map[string]string{"suite": w.id})
 		w.create(t, created{"alpha", definition})
@@ -163,7 +164,7 @@ func comeAndGo(t *testing.T, collected bool, source string) {
 	until("the kind is refused in the end", func(a recurringAnswer) bool { return a.code == "INVALID" })
 	stop()
 	askers.Wait()
-	if asked.Load() < 10*recurringCycles || hits.Load() == 0 {
+	if asked.Load() < 10*cycles || hits.Load() == 0 {
 		t.Errorf("of %d questions %d found the object: the test proves nothing", asked.Load(), hits.Load())
 	}
 }
