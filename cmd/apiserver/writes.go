@@ -17,6 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
+	"github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/moves"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
@@ -94,6 +95,7 @@ func newWrites(global client.Client, fleet resolvers.Fleet, inventory client.Rea
 		Members:      memberWrites,
 		Moves:        moving,
 		Policies:     policyWrites,
+		Karmada:      karmadaresources.NewWrites(writer, fleet.KarmadaResources),
 		Workloads:    one,
 		Bulk:         &bulk.Service{Workloads: fleet.Workloads, Writes: one},
 	}

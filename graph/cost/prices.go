@@ -266,6 +266,11 @@ func Prices() map[string]Price {
 		"createClusterPropagationPolicy", "updateClusterPropagationPolicy", "deleteClusterPropagationPolicy",
 		"createOverridePolicy", "updateOverridePolicy", "deleteOverridePolicy",
 		"createClusterOverridePolicy", "updateClusterOverridePolicy", "deleteClusterOverridePolicy",
+		"createFederatedHPA", "updateFederatedHPA", "deleteFederatedHPA",
+		"createCronFederatedHPA", "updateCronFederatedHPA", "deleteCronFederatedHPA",
+		"createMultiClusterService", "updateMultiClusterService", "deleteMultiClusterService",
+		"createFederatedResourceQuota", "updateFederatedResourceQuota", "deleteFederatedResourceQuota",
+		"createWorkloadRebalancer", "updateWorkloadRebalancer", "deleteWorkloadRebalancer",
 		"scaleWorkload", "restartWorkload", "pauseWorkload", "resumeWorkload", "setImage", "rollbackWorkload", "triggerCronJob", "createService",
 	} {
 		prices["Mutation."+name] = Price{Requests: writeRequests}

@@ -14,8 +14,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
-	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -470,8 +470,8 @@ func (ec *executionContext) fieldContext_WrittenObject_rollback(_ context.Contex
 
 // region    **************************** input.gotpl *****************************
 
-func (ec *executionContext) unmarshalInputApplicationOverridePolicyInput(ctx context.Context, obj any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
-	var it policies.CreateInput[v1alpha1.OverrideSpec]
+func (ec *executionContext) unmarshalInputApplicationOverridePolicyInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha1.OverrideSpec], error) {
+	var it specs.CreateInput[v1alpha1.OverrideSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -532,8 +532,8 @@ func (ec *executionContext) unmarshalInputApplicationOverridePolicyInput(ctx con
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputApplicationPropagationPolicyInput(ctx context.Context, obj any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
-	var it policies.CreateInput[v1alpha1.PropagationSpec]
+func (ec *executionContext) unmarshalInputApplicationPropagationPolicyInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha1.PropagationSpec], error) {
+	var it specs.CreateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -648,14 +648,14 @@ func (ec *executionContext) unmarshalInputDeployApplicationInput(ctx context.Con
 			it.Namespace = data
 		case "propagationPolicies":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("propagationPolicies"))
-			data, err := ec.unmarshalOApplicationPropagationPolicyInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInputᚄ(ctx, v)
+			data, err := ec.unmarshalOApplicationPropagationPolicyInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInputᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.PropagationPolicies = data
 		case "overridePolicies":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("overridePolicies"))
-			data, err := ec.unmarshalOApplicationOverridePolicyInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInputᚄ(ctx, v)
+			data, err := ec.unmarshalOApplicationOverridePolicyInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInputᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -882,12 +882,12 @@ func (ec *executionContext) _WrittenObject(ctx context.Context, sel ast.Selectio
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) unmarshalNApplicationOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx context.Context, v any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
+func (ec *executionContext) unmarshalNApplicationOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx context.Context, v any) (specs.CreateInput[v1alpha1.OverrideSpec], error) {
 	res, err := ec.unmarshalInputApplicationOverridePolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNApplicationPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx context.Context, v any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
+func (ec *executionContext) unmarshalNApplicationPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx context.Context, v any) (specs.CreateInput[v1alpha1.PropagationSpec], error) {
 	res, err := ec.unmarshalInputApplicationPropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
@@ -934,16 +934,16 @@ func (ec *executionContext) marshalNWrittenObject2ᚕgithubᚗcomᚋkairshipᚑi
 	return ret
 }
 
-func (ec *executionContext) unmarshalOApplicationOverridePolicyInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInputᚄ(ctx context.Context, v any) ([]policies.CreateInput[v1alpha1.OverrideSpec], error) {
+func (ec *executionContext) unmarshalOApplicationOverridePolicyInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInputᚄ(ctx context.Context, v any) ([]specs.CreateInput[v1alpha1.OverrideSpec], error) {
 	if v == nil {
 		return nil, nil
 	}
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]policies.CreateInput[v1alpha1.OverrideSpec], len(vSlice))
+	res := make([]specs.CreateInput[v1alpha1.OverrideSpec], len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNApplicationOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNApplicationOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -951,16 +951,16 @@ func (ec *executionContext) unmarshalOApplicationOverridePolicyInput2ᚕgithub�
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalOApplicationPropagationPolicyInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInputᚄ(ctx context.Context, v any) ([]policies.CreateInput[v1alpha1.PropagationSpec], error) {
+func (ec *executionContext) unmarshalOApplicationPropagationPolicyInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInputᚄ(ctx context.Context, v any) ([]specs.CreateInput[v1alpha1.PropagationSpec], error) {
 	if v == nil {
 		return nil, nil
 	}
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]policies.CreateInput[v1alpha1.PropagationSpec], len(vSlice))
+	res := make([]specs.CreateInput[v1alpha1.PropagationSpec], len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNApplicationPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNApplicationPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}

@@ -296,14 +296,14 @@ func (ec *executionContext) unmarshalInputDeployApplicationToInstancesInput(ctx 
 			it.Namespace = data
 		case "propagationPolicies":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("propagationPolicies"))
-			data, err := ec.unmarshalOApplicationPropagationPolicyInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInputᚄ(ctx, v)
+			data, err := ec.unmarshalOApplicationPropagationPolicyInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInputᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.PropagationPolicies = data
 		case "overridePolicies":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("overridePolicies"))
-			data, err := ec.unmarshalOApplicationOverridePolicyInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInputᚄ(ctx, v)
+			data, err := ec.unmarshalOApplicationOverridePolicyInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInputᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}

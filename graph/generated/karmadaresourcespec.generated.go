@@ -3527,6 +3527,22 @@ func (ec *executionContext) marshalNMetricTarget2k8sᚗioᚋapiᚋautoscalingᚋ
 	return ec._MetricTarget(ctx, sel, &v)
 }
 
+func (ec *executionContext) unmarshalNMetricTargetType2k8sᚗioᚋapiᚋautoscalingᚋv2ᚐMetricTargetType(ctx context.Context, v any) (v2.MetricTargetType, error) {
+	res, err := karmadaresource.UnmarshalMetricTargetType(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNMetricTargetType2k8sᚗioᚋapiᚋautoscalingᚋv2ᚐMetricTargetType(ctx context.Context, sel ast.SelectionSet, v v2.MetricTargetType) graphql.Marshaler {
+	_ = sel
+	res := karmadaresource.MarshalMetricTargetType(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) marshalNMultiClusterServiceSpec2ᚖgithubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋnetworkingᚋv1alpha1ᚐMultiClusterServiceSpec(ctx context.Context, sel ast.SelectionSet, v *v1alpha12.MultiClusterServiceSpec) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -3599,6 +3615,22 @@ func (ec *executionContext) marshalNScalingPolicy2ᚕk8sᚗioᚋapiᚋautoscalin
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalNScalingPolicyType2k8sᚗioᚋapiᚋautoscalingᚋv2ᚐHPAScalingPolicyType(ctx context.Context, v any) (v2.HPAScalingPolicyType, error) {
+	res, err := karmadaresource.UnmarshalScalingPolicyType(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNScalingPolicyType2k8sᚗioᚋapiᚋautoscalingᚋv2ᚐHPAScalingPolicyType(ctx context.Context, sel ast.SelectionSet, v v2.HPAScalingPolicyType) graphql.Marshaler {
+	_ = sel
+	res := karmadaresource.MarshalScalingPolicyType(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) marshalNServiceCluster2githubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋnetworkingᚋv1alpha1ᚐClusterSelector(ctx context.Context, sel ast.SelectionSet, v v1alpha12.ClusterSelector) graphql.Marshaler {

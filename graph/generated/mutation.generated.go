@@ -11,6 +11,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/kairship-io/kairship/graph/scalar"
+	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
@@ -20,12 +21,15 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/moves"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
-	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/rolebindings"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
-	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	v1alpha13 "github.com/karmada-io/karmada/pkg/apis/apps/v1alpha1"
+	"github.com/karmada-io/karmada/pkg/apis/autoscaling/v1alpha1"
+	v1alpha11 "github.com/karmada-io/karmada/pkg/apis/networking/v1alpha1"
+	v1alpha12 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
@@ -45,6 +49,21 @@ type MutationResolver interface {
 	CreateInstance(ctx context.Context, input instances.CreateInput) (*instances.Payload, error)
 	UpdateInstance(ctx context.Context, input instances.UpdateInput) (*instances.Payload, error)
 	DeleteInstance(ctx context.Context, input instances.DeleteInput) (*instances.DeletePayload, error)
+	CreateFederatedHpa(ctx context.Context, input specs.CreateInput[v1alpha1.FederatedHPASpec]) (*specs.Written[karmadaresource.FederatedHPA], error)
+	UpdateFederatedHpa(ctx context.Context, input specs.UpdateInput[v1alpha1.FederatedHPASpec]) (*specs.Written[karmadaresource.FederatedHPA], error)
+	DeleteFederatedHpa(ctx context.Context, input specs.DeleteInput) (*specs.Deleted[karmadaresource.FederatedHPA], error)
+	CreateCronFederatedHpa(ctx context.Context, input specs.CreateInput[v1alpha1.CronFederatedHPASpec]) (*specs.Written[karmadaresource.CronFederatedHPA], error)
+	UpdateCronFederatedHpa(ctx context.Context, input specs.UpdateInput[v1alpha1.CronFederatedHPASpec]) (*specs.Written[karmadaresource.CronFederatedHPA], error)
+	DeleteCronFederatedHpa(ctx context.Context, input specs.DeleteInput) (*specs.Deleted[karmadaresource.CronFederatedHPA], error)
+	CreateMultiClusterService(ctx context.Context, input specs.CreateInput[v1alpha11.MultiClusterServiceSpec]) (*specs.Written[karmadaresource.MultiClusterService], error)
+	UpdateMultiClusterService(ctx context.Context, input specs.UpdateInput[v1alpha11.MultiClusterServiceSpec]) (*specs.Written[karmadaresource.MultiClusterService], error)
+	DeleteMultiClusterService(ctx context.Context, input specs.DeleteInput) (*specs.Deleted[karmadaresource.MultiClusterService], error)
+	CreateFederatedResourceQuota(ctx context.Context, input specs.CreateInput[v1alpha12.FederatedResourceQuotaSpec]) (*specs.Written[karmadaresource.FederatedResourceQuota], error)
+	UpdateFederatedResourceQuota(ctx context.Context, input specs.UpdateInput[v1alpha12.FederatedResourceQuotaSpec]) (*specs.Written[karmadaresource.FederatedResourceQuota], error)
+	DeleteFederatedResourceQuota(ctx context.Context, input specs.DeleteInput) (*specs.Deleted[karmadaresource.FederatedResourceQuota], error)
+	CreateWorkloadRebalancer(ctx context.Context, input specs.CreateInput[v1alpha13.WorkloadRebalancerSpec]) (*specs.Written[karmadaresource.WorkloadRebalancer], error)
+	UpdateWorkloadRebalancer(ctx context.Context, input specs.UpdateInput[v1alpha13.WorkloadRebalancerSpec]) (*specs.Written[karmadaresource.WorkloadRebalancer], error)
+	DeleteWorkloadRebalancer(ctx context.Context, input specs.DeleteInput) (*specs.Deleted[karmadaresource.WorkloadRebalancer], error)
 	JoinCluster(ctx context.Context, input members.MembershipInput) (*members.MembershipPayload, error)
 	UnjoinCluster(ctx context.Context, input members.MembershipInput) (*members.MembershipPayload, error)
 	UpdateMemberCluster(ctx context.Context, input members.UpdateInput) (*members.Payload, error)
@@ -53,18 +72,18 @@ type MutationResolver interface {
 	MoveWorkload(ctx context.Context, input moves.WorkloadInput) (*moves.WorkloadPayload, error)
 	DrainMemberCluster(ctx context.Context, input moves.DrainInput) (*moves.DrainPayload, error)
 	MoveCluster(ctx context.Context, input members.MoveInput) (*members.MembershipPayload, error)
-	CreatePropagationPolicy(ctx context.Context, input policies.CreateInput[v1alpha1.PropagationSpec]) (*policies.Written[policy.PropagationPolicy], error)
-	UpdatePropagationPolicy(ctx context.Context, input policies.UpdateInput[v1alpha1.PropagationSpec]) (*policies.Written[policy.PropagationPolicy], error)
-	DeletePropagationPolicy(ctx context.Context, input policies.DeleteInput) (*policies.Deleted[policy.PropagationPolicy], error)
-	CreateClusterPropagationPolicy(ctx context.Context, input policies.CreateInput[v1alpha1.PropagationSpec]) (*policies.Written[policy.ClusterPropagationPolicy], error)
-	UpdateClusterPropagationPolicy(ctx context.Context, input policies.UpdateInput[v1alpha1.PropagationSpec]) (*policies.Written[policy.ClusterPropagationPolicy], error)
-	DeleteClusterPropagationPolicy(ctx context.Context, input policies.DeleteInput) (*policies.Deleted[policy.ClusterPropagationPolicy], error)
-	CreateOverridePolicy(ctx context.Context, input policies.CreateInput[v1alpha1.OverrideSpec]) (*policies.Written[policy.OverridePolicy], error)
-	UpdateOverridePolicy(ctx context.Context, input policies.UpdateInput[v1alpha1.OverrideSpec]) (*policies.Written[policy.OverridePolicy], error)
-	DeleteOverridePolicy(ctx context.Context, input policies.DeleteInput) (*policies.Deleted[policy.OverridePolicy], error)
-	CreateClusterOverridePolicy(ctx context.Context, input policies.CreateInput[v1alpha1.OverrideSpec]) (*policies.Written[policy.ClusterOverridePolicy], error)
-	UpdateClusterOverridePolicy(ctx context.Context, input policies.UpdateInput[v1alpha1.OverrideSpec]) (*policies.Written[policy.ClusterOverridePolicy], error)
-	DeleteClusterOverridePolicy(ctx context.Context, input policies.DeleteInput) (*policies.Deleted[policy.ClusterOverridePolicy], error)
+	CreatePropagationPolicy(ctx context.Context, input specs.CreateInput[v1alpha12.PropagationSpec]) (*specs.Written[policy.PropagationPolicy], error)
+	UpdatePropagationPolicy(ctx context.Context, input specs.UpdateInput[v1alpha12.PropagationSpec]) (*specs.Written[policy.PropagationPolicy], error)
+	DeletePropagationPolicy(ctx context.Context, input specs.DeleteInput) (*specs.Deleted[policy.PropagationPolicy], error)
+	CreateClusterPropagationPolicy(ctx context.Context, input specs.CreateInput[v1alpha12.PropagationSpec]) (*specs.Written[policy.ClusterPropagationPolicy], error)
+	UpdateClusterPropagationPolicy(ctx context.Context, input specs.UpdateInput[v1alpha12.PropagationSpec]) (*specs.Written[policy.ClusterPropagationPolicy], error)
+	DeleteClusterPropagationPolicy(ctx context.Context, input specs.DeleteInput) (*specs.Deleted[policy.ClusterPropagationPolicy], error)
+	CreateOverridePolicy(ctx context.Context, input specs.CreateInput[v1alpha12.OverrideSpec]) (*specs.Written[policy.OverridePolicy], error)
+	UpdateOverridePolicy(ctx context.Context, input specs.UpdateInput[v1alpha12.OverrideSpec]) (*specs.Written[policy.OverridePolicy], error)
+	DeleteOverridePolicy(ctx context.Context, input specs.DeleteInput) (*specs.Deleted[policy.OverridePolicy], error)
+	CreateClusterOverridePolicy(ctx context.Context, input specs.CreateInput[v1alpha12.OverrideSpec]) (*specs.Written[policy.ClusterOverridePolicy], error)
+	UpdateClusterOverridePolicy(ctx context.Context, input specs.UpdateInput[v1alpha12.OverrideSpec]) (*specs.Written[policy.ClusterOverridePolicy], error)
+	DeleteClusterOverridePolicy(ctx context.Context, input specs.DeleteInput) (*specs.Deleted[policy.ClusterOverridePolicy], error)
 	PromoteResource(ctx context.Context, input promotion.Input) (*promotion.Payload, error)
 	GrantInstanceRole(ctx context.Context, input rolebindings.GrantInput) (*rolebindings.GrantPayload, error)
 	RevokeInstanceRole(ctx context.Context, input rolebindings.RevokeInput) (*rolebindings.RevokePayload, error)
@@ -128,8 +147,8 @@ func (ec *executionContext) field_Mutation_createClusterOverridePolicy_args(ctx 
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
-			return ec.unmarshalNCreateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx, v)
+		func(ctx context.Context, v any) (specs.CreateInput[v1alpha12.OverrideSpec], error) {
+			return ec.unmarshalNCreateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -142,8 +161,50 @@ func (ec *executionContext) field_Mutation_createClusterPropagationPolicy_args(c
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
-			return ec.unmarshalNCreateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx, v)
+		func(ctx context.Context, v any) (specs.CreateInput[v1alpha12.PropagationSpec], error) {
+			return ec.unmarshalNCreateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createCronFederatedHPA_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.CreateInput[v1alpha1.CronFederatedHPASpec], error) {
+			return ec.unmarshalNCreateCronFederatedHPAInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createFederatedHPA_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.CreateInput[v1alpha1.FederatedHPASpec], error) {
+			return ec.unmarshalNCreateFederatedHPAInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createFederatedResourceQuota_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.CreateInput[v1alpha12.FederatedResourceQuotaSpec], error) {
+			return ec.unmarshalNCreateFederatedResourceQuotaInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -158,6 +219,20 @@ func (ec *executionContext) field_Mutation_createInstance_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (instances.CreateInput, error) {
 			return ec.unmarshalNCreateInstanceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐCreateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createMultiClusterService_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.CreateInput[v1alpha11.MultiClusterServiceSpec], error) {
+			return ec.unmarshalNCreateMultiClusterServiceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -184,8 +259,8 @@ func (ec *executionContext) field_Mutation_createOverridePolicy_args(ctx context
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
-			return ec.unmarshalNCreateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx, v)
+		func(ctx context.Context, v any) (specs.CreateInput[v1alpha12.OverrideSpec], error) {
+			return ec.unmarshalNCreateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -198,8 +273,8 @@ func (ec *executionContext) field_Mutation_createPropagationPolicy_args(ctx cont
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
-			return ec.unmarshalNCreatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx, v)
+		func(ctx context.Context, v any) (specs.CreateInput[v1alpha12.PropagationSpec], error) {
+			return ec.unmarshalNCreatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -222,12 +297,26 @@ func (ec *executionContext) field_Mutation_createService_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createWorkloadRebalancer_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.CreateInput[v1alpha13.WorkloadRebalancerSpec], error) {
+			return ec.unmarshalNCreateWorkloadRebalancerInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteClusterOverridePolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policies.DeleteInput, error) {
-			return ec.unmarshalNDeleteClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx, v)
+		func(ctx context.Context, v any) (specs.DeleteInput, error) {
+			return ec.unmarshalNDeleteClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleteInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -240,8 +329,50 @@ func (ec *executionContext) field_Mutation_deleteClusterPropagationPolicy_args(c
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policies.DeleteInput, error) {
-			return ec.unmarshalNDeleteClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx, v)
+		func(ctx context.Context, v any) (specs.DeleteInput, error) {
+			return ec.unmarshalNDeleteClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteCronFederatedHPA_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.DeleteInput, error) {
+			return ec.unmarshalNDeleteCronFederatedHPAInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteFederatedHPA_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.DeleteInput, error) {
+			return ec.unmarshalNDeleteFederatedHPAInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteFederatedResourceQuota_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.DeleteInput, error) {
+			return ec.unmarshalNDeleteFederatedResourceQuotaInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleteInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -256,6 +387,20 @@ func (ec *executionContext) field_Mutation_deleteInstance_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (instances.DeleteInput, error) {
 			return ec.unmarshalNDeleteInstanceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐDeleteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteMultiClusterService_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.DeleteInput, error) {
+			return ec.unmarshalNDeleteMultiClusterServiceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleteInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -282,8 +427,8 @@ func (ec *executionContext) field_Mutation_deleteOverridePolicy_args(ctx context
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policies.DeleteInput, error) {
-			return ec.unmarshalNDeleteOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx, v)
+		func(ctx context.Context, v any) (specs.DeleteInput, error) {
+			return ec.unmarshalNDeleteOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleteInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -296,8 +441,8 @@ func (ec *executionContext) field_Mutation_deletePropagationPolicy_args(ctx cont
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policies.DeleteInput, error) {
-			return ec.unmarshalNDeletePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx, v)
+		func(ctx context.Context, v any) (specs.DeleteInput, error) {
+			return ec.unmarshalNDeletePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleteInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -312,6 +457,20 @@ func (ec *executionContext) field_Mutation_deleteResource_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (resources.DeleteInput, error) {
 			return ec.unmarshalNDeleteResourceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐDeleteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteWorkloadRebalancer_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.DeleteInput, error) {
+			return ec.unmarshalNDeleteWorkloadRebalancerInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleteInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -604,8 +763,8 @@ func (ec *executionContext) field_Mutation_updateClusterOverridePolicy_args(ctx 
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.OverrideSpec], error) {
-			return ec.unmarshalNUpdateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx, v)
+		func(ctx context.Context, v any) (specs.UpdateInput[v1alpha12.OverrideSpec], error) {
+			return ec.unmarshalNUpdateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUpdateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -618,8 +777,50 @@ func (ec *executionContext) field_Mutation_updateClusterPropagationPolicy_args(c
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.PropagationSpec], error) {
-			return ec.unmarshalNUpdateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx, v)
+		func(ctx context.Context, v any) (specs.UpdateInput[v1alpha12.PropagationSpec], error) {
+			return ec.unmarshalNUpdateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUpdateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateCronFederatedHPA_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.UpdateInput[v1alpha1.CronFederatedHPASpec], error) {
+			return ec.unmarshalNUpdateCronFederatedHPAInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUpdateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateFederatedHPA_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.UpdateInput[v1alpha1.FederatedHPASpec], error) {
+			return ec.unmarshalNUpdateFederatedHPAInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUpdateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateFederatedResourceQuota_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.UpdateInput[v1alpha12.FederatedResourceQuotaSpec], error) {
+			return ec.unmarshalNUpdateFederatedResourceQuotaInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUpdateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -656,6 +857,20 @@ func (ec *executionContext) field_Mutation_updateMemberCluster_args(ctx context.
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_updateMultiClusterService_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.UpdateInput[v1alpha11.MultiClusterServiceSpec], error) {
+			return ec.unmarshalNUpdateMultiClusterServiceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUpdateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_updateNamespace_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -674,8 +889,8 @@ func (ec *executionContext) field_Mutation_updateOverridePolicy_args(ctx context
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.OverrideSpec], error) {
-			return ec.unmarshalNUpdateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx, v)
+		func(ctx context.Context, v any) (specs.UpdateInput[v1alpha12.OverrideSpec], error) {
+			return ec.unmarshalNUpdateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUpdateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -688,8 +903,22 @@ func (ec *executionContext) field_Mutation_updatePropagationPolicy_args(ctx cont
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.PropagationSpec], error) {
-			return ec.unmarshalNUpdatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx, v)
+		func(ctx context.Context, v any) (specs.UpdateInput[v1alpha12.PropagationSpec], error) {
+			return ec.unmarshalNUpdatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUpdateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateWorkloadRebalancer_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (specs.UpdateInput[v1alpha13.WorkloadRebalancerSpec], error) {
+			return ec.unmarshalNUpdateWorkloadRebalancerInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUpdateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1553,6 +1782,1011 @@ func (ec *executionContext) fieldContext_Mutation_deleteInstance(ctx context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createFederatedHPA(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createFederatedHPA(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateFederatedHpa(ctx, fc.Args["input"].(specs.CreateInput[v1alpha1.FederatedHPASpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.FederatedHPA]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.FederatedHPA]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Written[karmadaresource.FederatedHPA]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[karmadaresource.FederatedHPA]) graphql.Marshaler {
+			return ec.marshalOCreateFederatedHPAPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createFederatedHPA(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateFederatedHPAPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createFederatedHPA_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateFederatedHPA(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateFederatedHPA(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateFederatedHpa(ctx, fc.Args["input"].(specs.UpdateInput[v1alpha1.FederatedHPASpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.FederatedHPA]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.FederatedHPA]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Written[karmadaresource.FederatedHPA]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[karmadaresource.FederatedHPA]) graphql.Marshaler {
+			return ec.marshalOUpdateFederatedHPAPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateFederatedHPA(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateFederatedHPAPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateFederatedHPA_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteFederatedHPA(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteFederatedHPA(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteFederatedHpa(ctx, fc.Args["input"].(specs.DeleteInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Deleted[karmadaresource.FederatedHPA]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Deleted[karmadaresource.FederatedHPA]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Deleted[karmadaresource.FederatedHPA]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Deleted[karmadaresource.FederatedHPA]) graphql.Marshaler {
+			return ec.marshalODeleteFederatedHPAPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleted(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteFederatedHPA(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteFederatedHPAPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteFederatedHPA_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createCronFederatedHPA(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createCronFederatedHPA(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateCronFederatedHpa(ctx, fc.Args["input"].(specs.CreateInput[v1alpha1.CronFederatedHPASpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.CronFederatedHPA]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.CronFederatedHPA]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Written[karmadaresource.CronFederatedHPA]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[karmadaresource.CronFederatedHPA]) graphql.Marshaler {
+			return ec.marshalOCreateCronFederatedHPAPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createCronFederatedHPA(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateCronFederatedHPAPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createCronFederatedHPA_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateCronFederatedHPA(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateCronFederatedHPA(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateCronFederatedHpa(ctx, fc.Args["input"].(specs.UpdateInput[v1alpha1.CronFederatedHPASpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.CronFederatedHPA]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.CronFederatedHPA]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Written[karmadaresource.CronFederatedHPA]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[karmadaresource.CronFederatedHPA]) graphql.Marshaler {
+			return ec.marshalOUpdateCronFederatedHPAPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateCronFederatedHPA(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateCronFederatedHPAPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateCronFederatedHPA_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteCronFederatedHPA(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteCronFederatedHPA(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteCronFederatedHpa(ctx, fc.Args["input"].(specs.DeleteInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Deleted[karmadaresource.CronFederatedHPA]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Deleted[karmadaresource.CronFederatedHPA]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Deleted[karmadaresource.CronFederatedHPA]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Deleted[karmadaresource.CronFederatedHPA]) graphql.Marshaler {
+			return ec.marshalODeleteCronFederatedHPAPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleted(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteCronFederatedHPA(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteCronFederatedHPAPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteCronFederatedHPA_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createMultiClusterService(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createMultiClusterService(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateMultiClusterService(ctx, fc.Args["input"].(specs.CreateInput[v1alpha11.MultiClusterServiceSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.MultiClusterService]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.MultiClusterService]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Written[karmadaresource.MultiClusterService]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[karmadaresource.MultiClusterService]) graphql.Marshaler {
+			return ec.marshalOCreateMultiClusterServicePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createMultiClusterService(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateMultiClusterServicePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createMultiClusterService_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateMultiClusterService(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateMultiClusterService(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateMultiClusterService(ctx, fc.Args["input"].(specs.UpdateInput[v1alpha11.MultiClusterServiceSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.MultiClusterService]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.MultiClusterService]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Written[karmadaresource.MultiClusterService]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[karmadaresource.MultiClusterService]) graphql.Marshaler {
+			return ec.marshalOUpdateMultiClusterServicePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateMultiClusterService(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateMultiClusterServicePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateMultiClusterService_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteMultiClusterService(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteMultiClusterService(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteMultiClusterService(ctx, fc.Args["input"].(specs.DeleteInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Deleted[karmadaresource.MultiClusterService]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Deleted[karmadaresource.MultiClusterService]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Deleted[karmadaresource.MultiClusterService]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Deleted[karmadaresource.MultiClusterService]) graphql.Marshaler {
+			return ec.marshalODeleteMultiClusterServicePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleted(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteMultiClusterService(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteMultiClusterServicePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteMultiClusterService_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createFederatedResourceQuota(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createFederatedResourceQuota(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateFederatedResourceQuota(ctx, fc.Args["input"].(specs.CreateInput[v1alpha12.FederatedResourceQuotaSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.FederatedResourceQuota]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.FederatedResourceQuota]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Written[karmadaresource.FederatedResourceQuota]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[karmadaresource.FederatedResourceQuota]) graphql.Marshaler {
+			return ec.marshalOCreateFederatedResourceQuotaPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createFederatedResourceQuota(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateFederatedResourceQuotaPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createFederatedResourceQuota_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateFederatedResourceQuota(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateFederatedResourceQuota(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateFederatedResourceQuota(ctx, fc.Args["input"].(specs.UpdateInput[v1alpha12.FederatedResourceQuotaSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.FederatedResourceQuota]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.FederatedResourceQuota]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Written[karmadaresource.FederatedResourceQuota]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[karmadaresource.FederatedResourceQuota]) graphql.Marshaler {
+			return ec.marshalOUpdateFederatedResourceQuotaPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateFederatedResourceQuota(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateFederatedResourceQuotaPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateFederatedResourceQuota_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteFederatedResourceQuota(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteFederatedResourceQuota(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteFederatedResourceQuota(ctx, fc.Args["input"].(specs.DeleteInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Deleted[karmadaresource.FederatedResourceQuota]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Deleted[karmadaresource.FederatedResourceQuota]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Deleted[karmadaresource.FederatedResourceQuota]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Deleted[karmadaresource.FederatedResourceQuota]) graphql.Marshaler {
+			return ec.marshalODeleteFederatedResourceQuotaPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleted(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteFederatedResourceQuota(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteFederatedResourceQuotaPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteFederatedResourceQuota_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createWorkloadRebalancer(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createWorkloadRebalancer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateWorkloadRebalancer(ctx, fc.Args["input"].(specs.CreateInput[v1alpha13.WorkloadRebalancerSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.WorkloadRebalancer]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.WorkloadRebalancer]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Written[karmadaresource.WorkloadRebalancer]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[karmadaresource.WorkloadRebalancer]) graphql.Marshaler {
+			return ec.marshalOCreateWorkloadRebalancerPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createWorkloadRebalancer(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateWorkloadRebalancerPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createWorkloadRebalancer_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateWorkloadRebalancer(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateWorkloadRebalancer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateWorkloadRebalancer(ctx, fc.Args["input"].(specs.UpdateInput[v1alpha13.WorkloadRebalancerSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.WorkloadRebalancer]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Written[karmadaresource.WorkloadRebalancer]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Written[karmadaresource.WorkloadRebalancer]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[karmadaresource.WorkloadRebalancer]) graphql.Marshaler {
+			return ec.marshalOUpdateWorkloadRebalancerPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateWorkloadRebalancer(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateWorkloadRebalancerPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateWorkloadRebalancer_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteWorkloadRebalancer(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteWorkloadRebalancer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteWorkloadRebalancer(ctx, fc.Args["input"].(specs.DeleteInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *specs.Deleted[karmadaresource.WorkloadRebalancer]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *specs.Deleted[karmadaresource.WorkloadRebalancer]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *specs.Deleted[karmadaresource.WorkloadRebalancer]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Deleted[karmadaresource.WorkloadRebalancer]) graphql.Marshaler {
+			return ec.marshalODeleteWorkloadRebalancerPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleted(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteWorkloadRebalancer(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteWorkloadRebalancerPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteWorkloadRebalancer_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_joinCluster(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2099,7 +3333,7 @@ func (ec *executionContext) _Mutation_createPropagationPolicy(ctx context.Contex
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().CreatePropagationPolicy(ctx, fc.Args["input"].(policies.CreateInput[v1alpha1.PropagationSpec]))
+			return ec.Resolvers.Mutation().CreatePropagationPolicy(ctx, fc.Args["input"].(specs.CreateInput[v1alpha12.PropagationSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2107,16 +3341,16 @@ func (ec *executionContext) _Mutation_createPropagationPolicy(ctx context.Contex
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policies.Written[policy.PropagationPolicy]
+					var zeroVal *specs.Written[policy.PropagationPolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policies.Written[policy.PropagationPolicy]
+					var zeroVal *specs.Written[policy.PropagationPolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policies.Written[policy.PropagationPolicy]
+					var zeroVal *specs.Written[policy.PropagationPolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2125,8 +3359,8 @@ func (ec *executionContext) _Mutation_createPropagationPolicy(ctx context.Contex
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.PropagationPolicy]) graphql.Marshaler {
-			return ec.marshalOCreatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[policy.PropagationPolicy]) graphql.Marshaler {
+			return ec.marshalOCreatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2166,7 +3400,7 @@ func (ec *executionContext) _Mutation_updatePropagationPolicy(ctx context.Contex
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().UpdatePropagationPolicy(ctx, fc.Args["input"].(policies.UpdateInput[v1alpha1.PropagationSpec]))
+			return ec.Resolvers.Mutation().UpdatePropagationPolicy(ctx, fc.Args["input"].(specs.UpdateInput[v1alpha12.PropagationSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2174,16 +3408,16 @@ func (ec *executionContext) _Mutation_updatePropagationPolicy(ctx context.Contex
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policies.Written[policy.PropagationPolicy]
+					var zeroVal *specs.Written[policy.PropagationPolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policies.Written[policy.PropagationPolicy]
+					var zeroVal *specs.Written[policy.PropagationPolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policies.Written[policy.PropagationPolicy]
+					var zeroVal *specs.Written[policy.PropagationPolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2192,8 +3426,8 @@ func (ec *executionContext) _Mutation_updatePropagationPolicy(ctx context.Contex
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.PropagationPolicy]) graphql.Marshaler {
-			return ec.marshalOUpdatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[policy.PropagationPolicy]) graphql.Marshaler {
+			return ec.marshalOUpdatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2233,7 +3467,7 @@ func (ec *executionContext) _Mutation_deletePropagationPolicy(ctx context.Contex
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().DeletePropagationPolicy(ctx, fc.Args["input"].(policies.DeleteInput))
+			return ec.Resolvers.Mutation().DeletePropagationPolicy(ctx, fc.Args["input"].(specs.DeleteInput))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2241,16 +3475,16 @@ func (ec *executionContext) _Mutation_deletePropagationPolicy(ctx context.Contex
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policies.Deleted[policy.PropagationPolicy]
+					var zeroVal *specs.Deleted[policy.PropagationPolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policies.Deleted[policy.PropagationPolicy]
+					var zeroVal *specs.Deleted[policy.PropagationPolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policies.Deleted[policy.PropagationPolicy]
+					var zeroVal *specs.Deleted[policy.PropagationPolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2259,8 +3493,8 @@ func (ec *executionContext) _Mutation_deletePropagationPolicy(ctx context.Contex
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
-			return ec.marshalODeletePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
+			return ec.marshalODeletePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleted(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2300,7 +3534,7 @@ func (ec *executionContext) _Mutation_createClusterPropagationPolicy(ctx context
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().CreateClusterPropagationPolicy(ctx, fc.Args["input"].(policies.CreateInput[v1alpha1.PropagationSpec]))
+			return ec.Resolvers.Mutation().CreateClusterPropagationPolicy(ctx, fc.Args["input"].(specs.CreateInput[v1alpha12.PropagationSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2308,16 +3542,16 @@ func (ec *executionContext) _Mutation_createClusterPropagationPolicy(ctx context
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policies.Written[policy.ClusterPropagationPolicy]
+					var zeroVal *specs.Written[policy.ClusterPropagationPolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policies.Written[policy.ClusterPropagationPolicy]
+					var zeroVal *specs.Written[policy.ClusterPropagationPolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policies.Written[policy.ClusterPropagationPolicy]
+					var zeroVal *specs.Written[policy.ClusterPropagationPolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2326,8 +3560,8 @@ func (ec *executionContext) _Mutation_createClusterPropagationPolicy(ctx context
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
-			return ec.marshalOCreateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+			return ec.marshalOCreateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2367,7 +3601,7 @@ func (ec *executionContext) _Mutation_updateClusterPropagationPolicy(ctx context
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().UpdateClusterPropagationPolicy(ctx, fc.Args["input"].(policies.UpdateInput[v1alpha1.PropagationSpec]))
+			return ec.Resolvers.Mutation().UpdateClusterPropagationPolicy(ctx, fc.Args["input"].(specs.UpdateInput[v1alpha12.PropagationSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2375,16 +3609,16 @@ func (ec *executionContext) _Mutation_updateClusterPropagationPolicy(ctx context
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policies.Written[policy.ClusterPropagationPolicy]
+					var zeroVal *specs.Written[policy.ClusterPropagationPolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policies.Written[policy.ClusterPropagationPolicy]
+					var zeroVal *specs.Written[policy.ClusterPropagationPolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policies.Written[policy.ClusterPropagationPolicy]
+					var zeroVal *specs.Written[policy.ClusterPropagationPolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2393,8 +3627,8 @@ func (ec *executionContext) _Mutation_updateClusterPropagationPolicy(ctx context
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
-			return ec.marshalOUpdateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+			return ec.marshalOUpdateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2434,7 +3668,7 @@ func (ec *executionContext) _Mutation_deleteClusterPropagationPolicy(ctx context
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().DeleteClusterPropagationPolicy(ctx, fc.Args["input"].(policies.DeleteInput))
+			return ec.Resolvers.Mutation().DeleteClusterPropagationPolicy(ctx, fc.Args["input"].(specs.DeleteInput))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2442,16 +3676,16 @@ func (ec *executionContext) _Mutation_deleteClusterPropagationPolicy(ctx context
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policies.Deleted[policy.ClusterPropagationPolicy]
+					var zeroVal *specs.Deleted[policy.ClusterPropagationPolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policies.Deleted[policy.ClusterPropagationPolicy]
+					var zeroVal *specs.Deleted[policy.ClusterPropagationPolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policies.Deleted[policy.ClusterPropagationPolicy]
+					var zeroVal *specs.Deleted[policy.ClusterPropagationPolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2460,8 +3694,8 @@ func (ec *executionContext) _Mutation_deleteClusterPropagationPolicy(ctx context
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
-			return ec.marshalODeleteClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+			return ec.marshalODeleteClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleted(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2501,7 +3735,7 @@ func (ec *executionContext) _Mutation_createOverridePolicy(ctx context.Context, 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().CreateOverridePolicy(ctx, fc.Args["input"].(policies.CreateInput[v1alpha1.OverrideSpec]))
+			return ec.Resolvers.Mutation().CreateOverridePolicy(ctx, fc.Args["input"].(specs.CreateInput[v1alpha12.OverrideSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2509,16 +3743,16 @@ func (ec *executionContext) _Mutation_createOverridePolicy(ctx context.Context, 
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policies.Written[policy.OverridePolicy]
+					var zeroVal *specs.Written[policy.OverridePolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policies.Written[policy.OverridePolicy]
+					var zeroVal *specs.Written[policy.OverridePolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policies.Written[policy.OverridePolicy]
+					var zeroVal *specs.Written[policy.OverridePolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2527,8 +3761,8 @@ func (ec *executionContext) _Mutation_createOverridePolicy(ctx context.Context, 
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.OverridePolicy]) graphql.Marshaler {
-			return ec.marshalOCreateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[policy.OverridePolicy]) graphql.Marshaler {
+			return ec.marshalOCreateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2568,7 +3802,7 @@ func (ec *executionContext) _Mutation_updateOverridePolicy(ctx context.Context, 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().UpdateOverridePolicy(ctx, fc.Args["input"].(policies.UpdateInput[v1alpha1.OverrideSpec]))
+			return ec.Resolvers.Mutation().UpdateOverridePolicy(ctx, fc.Args["input"].(specs.UpdateInput[v1alpha12.OverrideSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2576,16 +3810,16 @@ func (ec *executionContext) _Mutation_updateOverridePolicy(ctx context.Context, 
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policies.Written[policy.OverridePolicy]
+					var zeroVal *specs.Written[policy.OverridePolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policies.Written[policy.OverridePolicy]
+					var zeroVal *specs.Written[policy.OverridePolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policies.Written[policy.OverridePolicy]
+					var zeroVal *specs.Written[policy.OverridePolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2594,8 +3828,8 @@ func (ec *executionContext) _Mutation_updateOverridePolicy(ctx context.Context, 
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.OverridePolicy]) graphql.Marshaler {
-			return ec.marshalOUpdateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[policy.OverridePolicy]) graphql.Marshaler {
+			return ec.marshalOUpdateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2635,7 +3869,7 @@ func (ec *executionContext) _Mutation_deleteOverridePolicy(ctx context.Context, 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().DeleteOverridePolicy(ctx, fc.Args["input"].(policies.DeleteInput))
+			return ec.Resolvers.Mutation().DeleteOverridePolicy(ctx, fc.Args["input"].(specs.DeleteInput))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2643,16 +3877,16 @@ func (ec *executionContext) _Mutation_deleteOverridePolicy(ctx context.Context, 
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policies.Deleted[policy.OverridePolicy]
+					var zeroVal *specs.Deleted[policy.OverridePolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policies.Deleted[policy.OverridePolicy]
+					var zeroVal *specs.Deleted[policy.OverridePolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policies.Deleted[policy.OverridePolicy]
+					var zeroVal *specs.Deleted[policy.OverridePolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2661,8 +3895,8 @@ func (ec *executionContext) _Mutation_deleteOverridePolicy(ctx context.Context, 
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Deleted[policy.OverridePolicy]) graphql.Marshaler {
-			return ec.marshalODeleteOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Deleted[policy.OverridePolicy]) graphql.Marshaler {
+			return ec.marshalODeleteOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleted(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2702,7 +3936,7 @@ func (ec *executionContext) _Mutation_createClusterOverridePolicy(ctx context.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().CreateClusterOverridePolicy(ctx, fc.Args["input"].(policies.CreateInput[v1alpha1.OverrideSpec]))
+			return ec.Resolvers.Mutation().CreateClusterOverridePolicy(ctx, fc.Args["input"].(specs.CreateInput[v1alpha12.OverrideSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2710,16 +3944,16 @@ func (ec *executionContext) _Mutation_createClusterOverridePolicy(ctx context.Co
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policies.Written[policy.ClusterOverridePolicy]
+					var zeroVal *specs.Written[policy.ClusterOverridePolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policies.Written[policy.ClusterOverridePolicy]
+					var zeroVal *specs.Written[policy.ClusterOverridePolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policies.Written[policy.ClusterOverridePolicy]
+					var zeroVal *specs.Written[policy.ClusterOverridePolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2728,8 +3962,8 @@ func (ec *executionContext) _Mutation_createClusterOverridePolicy(ctx context.Co
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
-			return ec.marshalOCreateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+			return ec.marshalOCreateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2769,7 +4003,7 @@ func (ec *executionContext) _Mutation_updateClusterOverridePolicy(ctx context.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().UpdateClusterOverridePolicy(ctx, fc.Args["input"].(policies.UpdateInput[v1alpha1.OverrideSpec]))
+			return ec.Resolvers.Mutation().UpdateClusterOverridePolicy(ctx, fc.Args["input"].(specs.UpdateInput[v1alpha12.OverrideSpec]))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2777,16 +4011,16 @@ func (ec *executionContext) _Mutation_updateClusterOverridePolicy(ctx context.Co
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policies.Written[policy.ClusterOverridePolicy]
+					var zeroVal *specs.Written[policy.ClusterOverridePolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policies.Written[policy.ClusterOverridePolicy]
+					var zeroVal *specs.Written[policy.ClusterOverridePolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policies.Written[policy.ClusterOverridePolicy]
+					var zeroVal *specs.Written[policy.ClusterOverridePolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2795,8 +4029,8 @@ func (ec *executionContext) _Mutation_updateClusterOverridePolicy(ctx context.Co
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
-			return ec.marshalOUpdateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+			return ec.marshalOUpdateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2836,7 +4070,7 @@ func (ec *executionContext) _Mutation_deleteClusterOverridePolicy(ctx context.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().DeleteClusterOverridePolicy(ctx, fc.Args["input"].(policies.DeleteInput))
+			return ec.Resolvers.Mutation().DeleteClusterOverridePolicy(ctx, fc.Args["input"].(specs.DeleteInput))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2844,16 +4078,16 @@ func (ec *executionContext) _Mutation_deleteClusterOverridePolicy(ctx context.Co
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *policies.Deleted[policy.ClusterOverridePolicy]
+					var zeroVal *specs.Deleted[policy.ClusterOverridePolicy]
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *policies.Deleted[policy.ClusterOverridePolicy]
+					var zeroVal *specs.Deleted[policy.ClusterOverridePolicy]
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *policies.Deleted[policy.ClusterOverridePolicy]
+					var zeroVal *specs.Deleted[policy.ClusterOverridePolicy]
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2862,8 +4096,8 @@ func (ec *executionContext) _Mutation_deleteClusterOverridePolicy(ctx context.Co
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
-			return ec.marshalODeleteClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
+			return ec.marshalODeleteClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleted(ctx, selections, v)
 		},
 		true,
 		false,
@@ -3900,6 +5134,111 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "deleteInstance":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteInstance(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createFederatedHPA":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createFederatedHPA(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateFederatedHPA":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateFederatedHPA(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteFederatedHPA":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteFederatedHPA(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createCronFederatedHPA":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createCronFederatedHPA(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateCronFederatedHPA":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateCronFederatedHPA(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteCronFederatedHPA":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteCronFederatedHPA(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createMultiClusterService":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createMultiClusterService(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateMultiClusterService":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateMultiClusterService(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteMultiClusterService":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteMultiClusterService(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createFederatedResourceQuota":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createFederatedResourceQuota(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateFederatedResourceQuota":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateFederatedResourceQuota(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteFederatedResourceQuota":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteFederatedResourceQuota(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createWorkloadRebalancer":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createWorkloadRebalancer(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updateWorkloadRebalancer":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateWorkloadRebalancer(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteWorkloadRebalancer":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteWorkloadRebalancer(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++

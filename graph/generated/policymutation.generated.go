@@ -12,7 +12,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
-	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -27,7 +27,7 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
-func (ec *executionContext) _CreateClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -36,7 +36,7 @@ func (ec *executionContext) _CreateClusterOverridePolicyPayload_clusterOverrideP
 			return ec.fieldContext_CreateClusterOverridePolicyPayload_clusterOverridePolicy(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Policy, nil
+			return obj.Object, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.ClusterOverridePolicy) graphql.Marshaler {
@@ -59,7 +59,7 @@ func (ec *executionContext) fieldContext_CreateClusterOverridePolicyPayload_clus
 	return fc, nil
 }
 
-func (ec *executionContext) _CreateClusterOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateClusterOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -91,7 +91,7 @@ func (ec *executionContext) fieldContext_CreateClusterOverridePolicyPayload_warn
 	return fc, nil
 }
 
-func (ec *executionContext) _CreateClusterOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateClusterOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -114,7 +114,7 @@ func (ec *executionContext) fieldContext_CreateClusterOverridePolicyPayload_cons
 	return graphql.NewScalarFieldContext("CreateClusterOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _CreateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -123,7 +123,7 @@ func (ec *executionContext) _CreateClusterPropagationPolicyPayload_clusterPropag
 			return ec.fieldContext_CreateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Policy, nil
+			return obj.Object, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.ClusterPropagationPolicy) graphql.Marshaler {
@@ -146,7 +146,7 @@ func (ec *executionContext) fieldContext_CreateClusterPropagationPolicyPayload_c
 	return fc, nil
 }
 
-func (ec *executionContext) _CreateClusterPropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateClusterPropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -178,7 +178,7 @@ func (ec *executionContext) fieldContext_CreateClusterPropagationPolicyPayload_w
 	return fc, nil
 }
 
-func (ec *executionContext) _CreateClusterPropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateClusterPropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -201,7 +201,7 @@ func (ec *executionContext) fieldContext_CreateClusterPropagationPolicyPayload_c
 	return graphql.NewScalarFieldContext("CreateClusterPropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _CreateOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -210,7 +210,7 @@ func (ec *executionContext) _CreateOverridePolicyPayload_overridePolicy(ctx cont
 			return ec.fieldContext_CreateOverridePolicyPayload_overridePolicy(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Policy, nil
+			return obj.Object, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.OverridePolicy) graphql.Marshaler {
@@ -233,7 +233,7 @@ func (ec *executionContext) fieldContext_CreateOverridePolicyPayload_overridePol
 	return fc, nil
 }
 
-func (ec *executionContext) _CreateOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -265,7 +265,7 @@ func (ec *executionContext) fieldContext_CreateOverridePolicyPayload_warnings(_ 
 	return fc, nil
 }
 
-func (ec *executionContext) _CreateOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreateOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -288,7 +288,7 @@ func (ec *executionContext) fieldContext_CreateOverridePolicyPayload_consistency
 	return graphql.NewScalarFieldContext("CreateOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _CreatePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreatePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -297,7 +297,7 @@ func (ec *executionContext) _CreatePropagationPolicyPayload_propagationPolicy(ct
 			return ec.fieldContext_CreatePropagationPolicyPayload_propagationPolicy(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Policy, nil
+			return obj.Object, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.PropagationPolicy) graphql.Marshaler {
@@ -320,7 +320,7 @@ func (ec *executionContext) fieldContext_CreatePropagationPolicyPayload_propagat
 	return fc, nil
 }
 
-func (ec *executionContext) _CreatePropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreatePropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -352,7 +352,7 @@ func (ec *executionContext) fieldContext_CreatePropagationPolicyPayload_warnings
 	return fc, nil
 }
 
-func (ec *executionContext) _CreatePropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _CreatePropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -375,7 +375,7 @@ func (ec *executionContext) fieldContext_CreatePropagationPolicyPayload_consiste
 	return graphql.NewScalarFieldContext("CreatePropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _DeleteClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -384,7 +384,7 @@ func (ec *executionContext) _DeleteClusterOverridePolicyPayload_clusterOverrideP
 			return ec.fieldContext_DeleteClusterOverridePolicyPayload_clusterOverridePolicy(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Policy, nil
+			return obj.Object, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.ClusterOverridePolicy) graphql.Marshaler {
@@ -407,7 +407,7 @@ func (ec *executionContext) fieldContext_DeleteClusterOverridePolicyPayload_clus
 	return fc, nil
 }
 
-func (ec *executionContext) _DeleteClusterOverridePolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteClusterOverridePolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -419,8 +419,8 @@ func (ec *executionContext) _DeleteClusterOverridePolicyPayload_usedBy(ctx conte
 			return obj.UsedBy, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Use) graphql.Marshaler {
-			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUse(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Use) graphql.Marshaler {
+			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUse(ctx, selections, v)
 		},
 		true,
 		true,
@@ -439,7 +439,7 @@ func (ec *executionContext) fieldContext_DeleteClusterOverridePolicyPayload_used
 	return fc, nil
 }
 
-func (ec *executionContext) _DeleteClusterOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteClusterOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -462,7 +462,7 @@ func (ec *executionContext) fieldContext_DeleteClusterOverridePolicyPayload_cons
 	return graphql.NewScalarFieldContext("DeleteClusterOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -471,7 +471,7 @@ func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_clusterPropag
 			return ec.fieldContext_DeleteClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Policy, nil
+			return obj.Object, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.ClusterPropagationPolicy) graphql.Marshaler {
@@ -494,7 +494,7 @@ func (ec *executionContext) fieldContext_DeleteClusterPropagationPolicyPayload_c
 	return fc, nil
 }
 
-func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -506,8 +506,8 @@ func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_usedBy(ctx co
 			return obj.UsedBy, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Use) graphql.Marshaler {
-			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUse(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Use) graphql.Marshaler {
+			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUse(ctx, selections, v)
 		},
 		true,
 		true,
@@ -526,7 +526,7 @@ func (ec *executionContext) fieldContext_DeleteClusterPropagationPolicyPayload_u
 	return fc, nil
 }
 
-func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -549,7 +549,7 @@ func (ec *executionContext) fieldContext_DeleteClusterPropagationPolicyPayload_c
 	return graphql.NewScalarFieldContext("DeleteClusterPropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _DeleteOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -558,7 +558,7 @@ func (ec *executionContext) _DeleteOverridePolicyPayload_overridePolicy(ctx cont
 			return ec.fieldContext_DeleteOverridePolicyPayload_overridePolicy(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Policy, nil
+			return obj.Object, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.OverridePolicy) graphql.Marshaler {
@@ -581,7 +581,7 @@ func (ec *executionContext) fieldContext_DeleteOverridePolicyPayload_overridePol
 	return fc, nil
 }
 
-func (ec *executionContext) _DeleteOverridePolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteOverridePolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -593,8 +593,8 @@ func (ec *executionContext) _DeleteOverridePolicyPayload_usedBy(ctx context.Cont
 			return obj.UsedBy, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Use) graphql.Marshaler {
-			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUse(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Use) graphql.Marshaler {
+			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUse(ctx, selections, v)
 		},
 		true,
 		true,
@@ -613,7 +613,7 @@ func (ec *executionContext) fieldContext_DeleteOverridePolicyPayload_usedBy(_ co
 	return fc, nil
 }
 
-func (ec *executionContext) _DeleteOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeleteOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -636,7 +636,7 @@ func (ec *executionContext) fieldContext_DeleteOverridePolicyPayload_consistency
 	return graphql.NewScalarFieldContext("DeleteOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _DeletePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeletePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -645,7 +645,7 @@ func (ec *executionContext) _DeletePropagationPolicyPayload_propagationPolicy(ct
 			return ec.fieldContext_DeletePropagationPolicyPayload_propagationPolicy(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Policy, nil
+			return obj.Object, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.PropagationPolicy) graphql.Marshaler {
@@ -668,7 +668,7 @@ func (ec *executionContext) fieldContext_DeletePropagationPolicyPayload_propagat
 	return fc, nil
 }
 
-func (ec *executionContext) _DeletePropagationPolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeletePropagationPolicyPayload_usedBy(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -680,8 +680,8 @@ func (ec *executionContext) _DeletePropagationPolicyPayload_usedBy(ctx context.C
 			return obj.UsedBy, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *policies.Use) graphql.Marshaler {
-			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUse(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *specs.Use) graphql.Marshaler {
+			return ec.marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUse(ctx, selections, v)
 		},
 		true,
 		true,
@@ -700,7 +700,7 @@ func (ec *executionContext) fieldContext_DeletePropagationPolicyPayload_usedBy(_
 	return fc, nil
 }
 
-func (ec *executionContext) _DeletePropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Deleted[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeletePropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -723,7 +723,7 @@ func (ec *executionContext) fieldContext_DeletePropagationPolicyPayload_consiste
 	return graphql.NewScalarFieldContext("DeletePropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PolicyUse_count(ctx context.Context, field graphql.CollectedField, obj *policies.Use) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUse_count(ctx context.Context, field graphql.CollectedField, obj *specs.Use) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -746,7 +746,7 @@ func (ec *executionContext) fieldContext_PolicyUse_count(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("PolicyUse", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _PolicyUse_more(ctx context.Context, field graphql.CollectedField, obj *policies.Use) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUse_more(ctx context.Context, field graphql.CollectedField, obj *specs.Use) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -769,7 +769,7 @@ func (ec *executionContext) fieldContext_PolicyUse_more(_ context.Context, field
 	return graphql.NewScalarFieldContext("PolicyUse", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _PolicyUse_users(ctx context.Context, field graphql.CollectedField, obj *policies.Use) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUse_users(ctx context.Context, field graphql.CollectedField, obj *specs.Use) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -781,8 +781,8 @@ func (ec *executionContext) _PolicyUse_users(ctx context.Context, field graphql.
 			return obj.Users, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []policies.User) graphql.Marshaler {
-			return ec.marshalNPolicyUser2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUserᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []specs.User) graphql.Marshaler {
+			return ec.marshalNPolicyUser2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUserᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -801,7 +801,7 @@ func (ec *executionContext) fieldContext_PolicyUse_users(_ context.Context, fiel
 	return fc, nil
 }
 
-func (ec *executionContext) _PolicyUser_apiVersion(ctx context.Context, field graphql.CollectedField, obj *policies.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUser_apiVersion(ctx context.Context, field graphql.CollectedField, obj *specs.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -824,7 +824,7 @@ func (ec *executionContext) fieldContext_PolicyUser_apiVersion(_ context.Context
 	return graphql.NewScalarFieldContext("PolicyUser", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PolicyUser_kind(ctx context.Context, field graphql.CollectedField, obj *policies.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUser_kind(ctx context.Context, field graphql.CollectedField, obj *specs.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -847,7 +847,7 @@ func (ec *executionContext) fieldContext_PolicyUser_kind(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("PolicyUser", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PolicyUser_namespace(ctx context.Context, field graphql.CollectedField, obj *policies.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUser_namespace(ctx context.Context, field graphql.CollectedField, obj *specs.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -870,7 +870,7 @@ func (ec *executionContext) fieldContext_PolicyUser_namespace(_ context.Context,
 	return graphql.NewScalarFieldContext("PolicyUser", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PolicyUser_name(ctx context.Context, field graphql.CollectedField, obj *policies.User) (ret graphql.Marshaler) {
+func (ec *executionContext) _PolicyUser_name(ctx context.Context, field graphql.CollectedField, obj *specs.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -893,7 +893,7 @@ func (ec *executionContext) fieldContext_PolicyUser_name(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("PolicyUser", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _UpdateClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -902,7 +902,7 @@ func (ec *executionContext) _UpdateClusterOverridePolicyPayload_clusterOverrideP
 			return ec.fieldContext_UpdateClusterOverridePolicyPayload_clusterOverridePolicy(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Policy, nil
+			return obj.Object, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.ClusterOverridePolicy) graphql.Marshaler {
@@ -925,7 +925,7 @@ func (ec *executionContext) fieldContext_UpdateClusterOverridePolicyPayload_clus
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdateClusterOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateClusterOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -957,7 +957,7 @@ func (ec *executionContext) fieldContext_UpdateClusterOverridePolicyPayload_warn
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdateClusterOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateClusterOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -980,7 +980,7 @@ func (ec *executionContext) fieldContext_UpdateClusterOverridePolicyPayload_cons
 	return graphql.NewScalarFieldContext("UpdateClusterOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -989,7 +989,7 @@ func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_clusterPropag
 			return ec.fieldContext_UpdateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Policy, nil
+			return obj.Object, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.ClusterPropagationPolicy) graphql.Marshaler {
@@ -1012,7 +1012,7 @@ func (ec *executionContext) fieldContext_UpdateClusterPropagationPolicyPayload_c
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1044,7 +1044,7 @@ func (ec *executionContext) fieldContext_UpdateClusterPropagationPolicyPayload_w
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1067,7 +1067,7 @@ func (ec *executionContext) fieldContext_UpdateClusterPropagationPolicyPayload_c
 	return graphql.NewScalarFieldContext("UpdateClusterPropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _UpdateOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1076,7 +1076,7 @@ func (ec *executionContext) _UpdateOverridePolicyPayload_overridePolicy(ctx cont
 			return ec.fieldContext_UpdateOverridePolicyPayload_overridePolicy(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Policy, nil
+			return obj.Object, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.OverridePolicy) graphql.Marshaler {
@@ -1099,7 +1099,7 @@ func (ec *executionContext) fieldContext_UpdateOverridePolicyPayload_overridePol
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdateOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1131,7 +1131,7 @@ func (ec *executionContext) fieldContext_UpdateOverridePolicyPayload_warnings(_ 
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdateOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdateOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1154,7 +1154,7 @@ func (ec *executionContext) fieldContext_UpdateOverridePolicyPayload_consistency
 	return graphql.NewScalarFieldContext("UpdateOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _UpdatePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdatePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1163,7 +1163,7 @@ func (ec *executionContext) _UpdatePropagationPolicyPayload_propagationPolicy(ct
 			return ec.fieldContext_UpdatePropagationPolicyPayload_propagationPolicy(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Policy, nil
+			return obj.Object, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.PropagationPolicy) graphql.Marshaler {
@@ -1186,7 +1186,7 @@ func (ec *executionContext) fieldContext_UpdatePropagationPolicyPayload_propagat
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdatePropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdatePropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1218,7 +1218,7 @@ func (ec *executionContext) fieldContext_UpdatePropagationPolicyPayload_warnings
 	return fc, nil
 }
 
-func (ec *executionContext) _UpdatePropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policies.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+func (ec *executionContext) _UpdatePropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1245,8 +1245,8 @@ func (ec *executionContext) fieldContext_UpdatePropagationPolicyPayload_consiste
 
 // region    **************************** input.gotpl *****************************
 
-func (ec *executionContext) unmarshalInputCreateClusterOverridePolicyInput(ctx context.Context, obj any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
-	var it policies.CreateInput[v1alpha1.OverrideSpec]
+func (ec *executionContext) unmarshalInputCreateClusterOverridePolicyInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha1.OverrideSpec], error) {
+	var it specs.CreateInput[v1alpha1.OverrideSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -1321,8 +1321,8 @@ func (ec *executionContext) unmarshalInputCreateClusterOverridePolicyInput(ctx c
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputCreateClusterPropagationPolicyInput(ctx context.Context, obj any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
-	var it policies.CreateInput[v1alpha1.PropagationSpec]
+func (ec *executionContext) unmarshalInputCreateClusterPropagationPolicyInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha1.PropagationSpec], error) {
+	var it specs.CreateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -1397,8 +1397,8 @@ func (ec *executionContext) unmarshalInputCreateClusterPropagationPolicyInput(ct
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputCreateOverridePolicyInput(ctx context.Context, obj any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
-	var it policies.CreateInput[v1alpha1.OverrideSpec]
+func (ec *executionContext) unmarshalInputCreateOverridePolicyInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha1.OverrideSpec], error) {
+	var it specs.CreateInput[v1alpha1.OverrideSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -1480,8 +1480,8 @@ func (ec *executionContext) unmarshalInputCreateOverridePolicyInput(ctx context.
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputCreatePropagationPolicyInput(ctx context.Context, obj any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
-	var it policies.CreateInput[v1alpha1.PropagationSpec]
+func (ec *executionContext) unmarshalInputCreatePropagationPolicyInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha1.PropagationSpec], error) {
+	var it specs.CreateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -1563,8 +1563,8 @@ func (ec *executionContext) unmarshalInputCreatePropagationPolicyInput(ctx conte
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputDeleteClusterOverridePolicyInput(ctx context.Context, obj any) (policies.DeleteInput, error) {
-	var it policies.DeleteInput
+func (ec *executionContext) unmarshalInputDeleteClusterOverridePolicyInput(ctx context.Context, obj any) (specs.DeleteInput, error) {
+	var it specs.DeleteInput
 	if obj == nil {
 		return it, nil
 	}
@@ -1635,8 +1635,8 @@ func (ec *executionContext) unmarshalInputDeleteClusterOverridePolicyInput(ctx c
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputDeleteClusterPropagationPolicyInput(ctx context.Context, obj any) (policies.DeleteInput, error) {
-	var it policies.DeleteInput
+func (ec *executionContext) unmarshalInputDeleteClusterPropagationPolicyInput(ctx context.Context, obj any) (specs.DeleteInput, error) {
+	var it specs.DeleteInput
 	if obj == nil {
 		return it, nil
 	}
@@ -1707,8 +1707,8 @@ func (ec *executionContext) unmarshalInputDeleteClusterPropagationPolicyInput(ct
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputDeleteOverridePolicyInput(ctx context.Context, obj any) (policies.DeleteInput, error) {
-	var it policies.DeleteInput
+func (ec *executionContext) unmarshalInputDeleteOverridePolicyInput(ctx context.Context, obj any) (specs.DeleteInput, error) {
+	var it specs.DeleteInput
 	if obj == nil {
 		return it, nil
 	}
@@ -1786,8 +1786,8 @@ func (ec *executionContext) unmarshalInputDeleteOverridePolicyInput(ctx context.
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputDeletePropagationPolicyInput(ctx context.Context, obj any) (policies.DeleteInput, error) {
-	var it policies.DeleteInput
+func (ec *executionContext) unmarshalInputDeletePropagationPolicyInput(ctx context.Context, obj any) (specs.DeleteInput, error) {
+	var it specs.DeleteInput
 	if obj == nil {
 		return it, nil
 	}
@@ -1865,8 +1865,8 @@ func (ec *executionContext) unmarshalInputDeletePropagationPolicyInput(ctx conte
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputUpdateClusterOverridePolicyInput(ctx context.Context, obj any) (policies.UpdateInput[v1alpha1.OverrideSpec], error) {
-	var it policies.UpdateInput[v1alpha1.OverrideSpec]
+func (ec *executionContext) unmarshalInputUpdateClusterOverridePolicyInput(ctx context.Context, obj any) (specs.UpdateInput[v1alpha1.OverrideSpec], error) {
+	var it specs.UpdateInput[v1alpha1.OverrideSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -1948,8 +1948,8 @@ func (ec *executionContext) unmarshalInputUpdateClusterOverridePolicyInput(ctx c
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputUpdateClusterPropagationPolicyInput(ctx context.Context, obj any) (policies.UpdateInput[v1alpha1.PropagationSpec], error) {
-	var it policies.UpdateInput[v1alpha1.PropagationSpec]
+func (ec *executionContext) unmarshalInputUpdateClusterPropagationPolicyInput(ctx context.Context, obj any) (specs.UpdateInput[v1alpha1.PropagationSpec], error) {
+	var it specs.UpdateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -2031,8 +2031,8 @@ func (ec *executionContext) unmarshalInputUpdateClusterPropagationPolicyInput(ct
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputUpdateOverridePolicyInput(ctx context.Context, obj any) (policies.UpdateInput[v1alpha1.OverrideSpec], error) {
-	var it policies.UpdateInput[v1alpha1.OverrideSpec]
+func (ec *executionContext) unmarshalInputUpdateOverridePolicyInput(ctx context.Context, obj any) (specs.UpdateInput[v1alpha1.OverrideSpec], error) {
+	var it specs.UpdateInput[v1alpha1.OverrideSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -2121,8 +2121,8 @@ func (ec *executionContext) unmarshalInputUpdateOverridePolicyInput(ctx context.
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputUpdatePropagationPolicyInput(ctx context.Context, obj any) (policies.UpdateInput[v1alpha1.PropagationSpec], error) {
-	var it policies.UpdateInput[v1alpha1.PropagationSpec]
+func (ec *executionContext) unmarshalInputUpdatePropagationPolicyInput(ctx context.Context, obj any) (specs.UpdateInput[v1alpha1.PropagationSpec], error) {
+	var it specs.UpdateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
 		return it, nil
 	}
@@ -2221,7 +2221,7 @@ func (ec *executionContext) unmarshalInputUpdatePropagationPolicyInput(ctx conte
 
 var createClusterOverridePolicyPayloadImplementors = []string{"CreateClusterOverridePolicyPayload"}
 
-func (ec *executionContext) _CreateClusterOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) _CreateClusterOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *specs.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, createClusterOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2269,7 +2269,7 @@ func (ec *executionContext) _CreateClusterOverridePolicyPayload(ctx context.Cont
 
 var createClusterPropagationPolicyPayloadImplementors = []string{"CreateClusterPropagationPolicyPayload"}
 
-func (ec *executionContext) _CreateClusterPropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) _CreateClusterPropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *specs.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, createClusterPropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2317,7 +2317,7 @@ func (ec *executionContext) _CreateClusterPropagationPolicyPayload(ctx context.C
 
 var createOverridePolicyPayloadImplementors = []string{"CreateOverridePolicyPayload"}
 
-func (ec *executionContext) _CreateOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.OverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) _CreateOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *specs.Written[policy.OverridePolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, createOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2365,7 +2365,7 @@ func (ec *executionContext) _CreateOverridePolicyPayload(ctx context.Context, se
 
 var createPropagationPolicyPayloadImplementors = []string{"CreatePropagationPolicyPayload"}
 
-func (ec *executionContext) _CreatePropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.PropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) _CreatePropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *specs.Written[policy.PropagationPolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, createPropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2413,7 +2413,7 @@ func (ec *executionContext) _CreatePropagationPolicyPayload(ctx context.Context,
 
 var deleteClusterOverridePolicyPayloadImplementors = []string{"DeleteClusterOverridePolicyPayload"}
 
-func (ec *executionContext) _DeleteClusterOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) _DeleteClusterOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *specs.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteClusterOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2461,7 +2461,7 @@ func (ec *executionContext) _DeleteClusterOverridePolicyPayload(ctx context.Cont
 
 var deleteClusterPropagationPolicyPayloadImplementors = []string{"DeleteClusterPropagationPolicyPayload"}
 
-func (ec *executionContext) _DeleteClusterPropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) _DeleteClusterPropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *specs.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteClusterPropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2509,7 +2509,7 @@ func (ec *executionContext) _DeleteClusterPropagationPolicyPayload(ctx context.C
 
 var deleteOverridePolicyPayloadImplementors = []string{"DeleteOverridePolicyPayload"}
 
-func (ec *executionContext) _DeleteOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Deleted[policy.OverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) _DeleteOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *specs.Deleted[policy.OverridePolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2557,7 +2557,7 @@ func (ec *executionContext) _DeleteOverridePolicyPayload(ctx context.Context, se
 
 var deletePropagationPolicyPayloadImplementors = []string{"DeletePropagationPolicyPayload"}
 
-func (ec *executionContext) _DeletePropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) _DeletePropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *specs.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, deletePropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2605,7 +2605,7 @@ func (ec *executionContext) _DeletePropagationPolicyPayload(ctx context.Context,
 
 var policyUseImplementors = []string{"PolicyUse"}
 
-func (ec *executionContext) _PolicyUse(ctx context.Context, sel ast.SelectionSet, obj *policies.Use) graphql.Marshaler {
+func (ec *executionContext) _PolicyUse(ctx context.Context, sel ast.SelectionSet, obj *specs.Use) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, policyUseImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2653,7 +2653,7 @@ func (ec *executionContext) _PolicyUse(ctx context.Context, sel ast.SelectionSet
 
 var policyUserImplementors = []string{"PolicyUser"}
 
-func (ec *executionContext) _PolicyUser(ctx context.Context, sel ast.SelectionSet, obj *policies.User) graphql.Marshaler {
+func (ec *executionContext) _PolicyUser(ctx context.Context, sel ast.SelectionSet, obj *specs.User) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, policyUserImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2706,7 +2706,7 @@ func (ec *executionContext) _PolicyUser(ctx context.Context, sel ast.SelectionSe
 
 var updateClusterOverridePolicyPayloadImplementors = []string{"UpdateClusterOverridePolicyPayload"}
 
-func (ec *executionContext) _UpdateClusterOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) _UpdateClusterOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *specs.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateClusterOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2754,7 +2754,7 @@ func (ec *executionContext) _UpdateClusterOverridePolicyPayload(ctx context.Cont
 
 var updateClusterPropagationPolicyPayloadImplementors = []string{"UpdateClusterPropagationPolicyPayload"}
 
-func (ec *executionContext) _UpdateClusterPropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) _UpdateClusterPropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *specs.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateClusterPropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2802,7 +2802,7 @@ func (ec *executionContext) _UpdateClusterPropagationPolicyPayload(ctx context.C
 
 var updateOverridePolicyPayloadImplementors = []string{"UpdateOverridePolicyPayload"}
 
-func (ec *executionContext) _UpdateOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.OverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) _UpdateOverridePolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *specs.Written[policy.OverridePolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2850,7 +2850,7 @@ func (ec *executionContext) _UpdateOverridePolicyPayload(ctx context.Context, se
 
 var updatePropagationPolicyPayloadImplementors = []string{"UpdatePropagationPolicyPayload"}
 
-func (ec *executionContext) _UpdatePropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *policies.Written[policy.PropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) _UpdatePropagationPolicyPayload(ctx context.Context, sel ast.SelectionSet, obj *specs.Written[policy.PropagationPolicy]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, updatePropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2900,47 +2900,47 @@ func (ec *executionContext) _UpdatePropagationPolicyPayload(ctx context.Context,
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) unmarshalNCreateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx context.Context, v any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
+func (ec *executionContext) unmarshalNCreateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx context.Context, v any) (specs.CreateInput[v1alpha1.OverrideSpec], error) {
 	res, err := ec.unmarshalInputCreateClusterOverridePolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNCreateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx context.Context, v any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
+func (ec *executionContext) unmarshalNCreateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx context.Context, v any) (specs.CreateInput[v1alpha1.PropagationSpec], error) {
 	res, err := ec.unmarshalInputCreateClusterPropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNCreateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx context.Context, v any) (policies.CreateInput[v1alpha1.OverrideSpec], error) {
+func (ec *executionContext) unmarshalNCreateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx context.Context, v any) (specs.CreateInput[v1alpha1.OverrideSpec], error) {
 	res, err := ec.unmarshalInputCreateOverridePolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNCreatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐCreateInput(ctx context.Context, v any) (policies.CreateInput[v1alpha1.PropagationSpec], error) {
+func (ec *executionContext) unmarshalNCreatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐCreateInput(ctx context.Context, v any) (specs.CreateInput[v1alpha1.PropagationSpec], error) {
 	res, err := ec.unmarshalInputCreatePropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNDeleteClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx context.Context, v any) (policies.DeleteInput, error) {
+func (ec *executionContext) unmarshalNDeleteClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleteInput(ctx context.Context, v any) (specs.DeleteInput, error) {
 	res, err := ec.unmarshalInputDeleteClusterOverridePolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNDeleteClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx context.Context, v any) (policies.DeleteInput, error) {
+func (ec *executionContext) unmarshalNDeleteClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleteInput(ctx context.Context, v any) (specs.DeleteInput, error) {
 	res, err := ec.unmarshalInputDeleteClusterPropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNDeleteOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx context.Context, v any) (policies.DeleteInput, error) {
+func (ec *executionContext) unmarshalNDeleteOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleteInput(ctx context.Context, v any) (specs.DeleteInput, error) {
 	res, err := ec.unmarshalInputDeleteOverridePolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNDeletePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleteInput(ctx context.Context, v any) (policies.DeleteInput, error) {
+func (ec *executionContext) unmarshalNDeletePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleteInput(ctx context.Context, v any) (specs.DeleteInput, error) {
 	res, err := ec.unmarshalInputDeletePropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUse(ctx context.Context, sel ast.SelectionSet, v *policies.Use) graphql.Marshaler {
+func (ec *executionContext) marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUse(ctx context.Context, sel ast.SelectionSet, v *specs.Use) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2950,15 +2950,15 @@ func (ec *executionContext) marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋ
 	return ec._PolicyUse(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPolicyUser2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUser(ctx context.Context, sel ast.SelectionSet, v policies.User) graphql.Marshaler {
+func (ec *executionContext) marshalNPolicyUser2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUser(ctx context.Context, sel ast.SelectionSet, v specs.User) graphql.Marshaler {
 	return ec._PolicyUser(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNPolicyUser2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUserᚄ(ctx context.Context, sel ast.SelectionSet, v []policies.User) graphql.Marshaler {
+func (ec *executionContext) marshalNPolicyUser2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUserᚄ(ctx context.Context, sel ast.SelectionSet, v []specs.User) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPolicyUser2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUser(ctx, sel, v[i])
+		return ec.marshalNPolicyUser2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUser(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -2970,104 +2970,104 @@ func (ec *executionContext) marshalNPolicyUser2ᚕgithubᚗcomᚋkairshipᚑio�
 	return ret
 }
 
-func (ec *executionContext) unmarshalNUpdateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.OverrideSpec], error) {
+func (ec *executionContext) unmarshalNUpdateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUpdateInput(ctx context.Context, v any) (specs.UpdateInput[v1alpha1.OverrideSpec], error) {
 	res, err := ec.unmarshalInputUpdateClusterOverridePolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNUpdateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.PropagationSpec], error) {
+func (ec *executionContext) unmarshalNUpdateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUpdateInput(ctx context.Context, v any) (specs.UpdateInput[v1alpha1.PropagationSpec], error) {
 	res, err := ec.unmarshalInputUpdateClusterPropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNUpdateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.OverrideSpec], error) {
+func (ec *executionContext) unmarshalNUpdateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUpdateInput(ctx context.Context, v any) (specs.UpdateInput[v1alpha1.OverrideSpec], error) {
 	res, err := ec.unmarshalInputUpdateOverridePolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNUpdatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐUpdateInput(ctx context.Context, v any) (policies.UpdateInput[v1alpha1.PropagationSpec], error) {
+func (ec *executionContext) unmarshalNUpdatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUpdateInput(ctx context.Context, v any) (specs.UpdateInput[v1alpha1.PropagationSpec], error) {
 	res, err := ec.unmarshalInputUpdatePropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOCreateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOCreateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx context.Context, sel ast.SelectionSet, v *specs.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._CreateClusterOverridePolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOCreateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOCreateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx context.Context, sel ast.SelectionSet, v *specs.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._CreateClusterPropagationPolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOCreateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.OverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOCreateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx context.Context, sel ast.SelectionSet, v *specs.Written[policy.OverridePolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._CreateOverridePolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOCreatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.PropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOCreatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx context.Context, sel ast.SelectionSet, v *specs.Written[policy.PropagationPolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._CreatePropagationPolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalODeleteClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policies.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalODeleteClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *specs.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DeleteClusterOverridePolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalODeleteClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policies.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalODeleteClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *specs.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DeleteClusterPropagationPolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalODeleteOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policies.Deleted[policy.OverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalODeleteOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *specs.Deleted[policy.OverridePolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DeleteOverridePolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalODeletePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policies.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalODeletePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *specs.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DeletePropagationPolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOUpdateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOUpdateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx context.Context, sel ast.SelectionSet, v *specs.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._UpdateClusterOverridePolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOUpdateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOUpdateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx context.Context, sel ast.SelectionSet, v *specs.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._UpdateClusterPropagationPolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOUpdateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.OverridePolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOUpdateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx context.Context, sel ast.SelectionSet, v *specs.Written[policy.OverridePolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._UpdateOverridePolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOUpdatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpoliciesᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policies.Written[policy.PropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOUpdatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐWritten(ctx context.Context, sel ast.SelectionSet, v *specs.Written[policy.PropagationPolicy]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

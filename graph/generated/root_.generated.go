@@ -38,12 +38,15 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/moves"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
-	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/rolebindings"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 	"github.com/kairship-io/kairship/pkg/projection"
+	v1alpha13 "github.com/karmada-io/karmada/pkg/apis/apps/v1alpha1"
+	v1alpha11 "github.com/karmada-io/karmada/pkg/apis/autoscaling/v1alpha1"
+	v1alpha12 "github.com/karmada-io/karmada/pkg/apis/networking/v1alpha1"
 	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	gqlparser "github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -111,8 +114,12 @@ type ResolverRoot interface {
 	Viewer() ViewerResolver
 	WorkloadConnection() WorkloadConnectionResolver
 	WorkloadRebalancer() WorkloadRebalancerResolver
+	ContainerResourceMetricSourceInput() ContainerResourceMetricSourceInputResolver
+	FederatedResourceQuotaSpecInput() FederatedResourceQuotaSpecInputResolver
 	LabelAnnotationOverriderInput() LabelAnnotationOverriderInputResolver
 	LabelSelectorInput() LabelSelectorInputResolver
+	ResourceMetricSourceInput() ResourceMetricSourceInputResolver
+	StaticClusterAssignmentInput() StaticClusterAssignmentInputResolver
 }
 
 type DirectiveRoot struct {
@@ -473,13 +480,31 @@ type ComplexityRoot struct {
 
 	CreateClusterOverridePolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
-		Policy           func(childComplexity int) int
+		Object           func(childComplexity int) int
 		Warnings         func(childComplexity int) int
 	}
 
 	CreateClusterPropagationPolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
-		Policy           func(childComplexity int) int
+		Object           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
+	}
+
+	CreateCronFederatedHPAPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
+	}
+
+	CreateFederatedHPAPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
+	}
+
+	CreateFederatedResourceQuotaPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
 		Warnings         func(childComplexity int) int
 	}
 
@@ -489,6 +514,12 @@ type ComplexityRoot struct {
 		Operation        func(childComplexity int) int
 	}
 
+	CreateMultiClusterServicePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
+	}
+
 	CreateNamespacePayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Namespace        func(childComplexity int) int
@@ -496,13 +527,13 @@ type ComplexityRoot struct {
 
 	CreateOverridePolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
-		Policy           func(childComplexity int) int
+		Object           func(childComplexity int) int
 		Warnings         func(childComplexity int) int
 	}
 
 	CreatePropagationPolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
-		Policy           func(childComplexity int) int
+		Object           func(childComplexity int) int
 		Warnings         func(childComplexity int) int
 	}
 
@@ -510,6 +541,12 @@ type ComplexityRoot struct {
 		ConsistencyToken func(childComplexity int) int
 		PolicyName       func(childComplexity int) int
 		Service          func(childComplexity int) int
+	}
+
+	CreateWorkloadRebalancerPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
 	}
 
 	CronFederatedHPA struct {
@@ -678,20 +715,40 @@ type ComplexityRoot struct {
 
 	DeleteClusterOverridePolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
-		Policy           func(childComplexity int) int
+		Object           func(childComplexity int) int
 		UsedBy           func(childComplexity int) int
 	}
 
 	DeleteClusterPropagationPolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
-		Policy           func(childComplexity int) int
+		Object           func(childComplexity int) int
 		UsedBy           func(childComplexity int) int
+	}
+
+	DeleteCronFederatedHPAPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
+	}
+
+	DeleteFederatedHPAPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
+	}
+
+	DeleteFederatedResourceQuotaPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
 	}
 
 	DeleteInstancePayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Deleted          func(childComplexity int) int
 		Instance         func(childComplexity int) int
+	}
+
+	DeleteMultiClusterServicePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
 	}
 
 	DeleteNamespacePayload struct {
@@ -702,13 +759,13 @@ type ComplexityRoot struct {
 
 	DeleteOverridePolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
-		Policy           func(childComplexity int) int
+		Object           func(childComplexity int) int
 		UsedBy           func(childComplexity int) int
 	}
 
 	DeletePropagationPolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
-		Policy           func(childComplexity int) int
+		Object           func(childComplexity int) int
 		UsedBy           func(childComplexity int) int
 	}
 
@@ -716,6 +773,11 @@ type ComplexityRoot struct {
 		ConsistencyToken func(childComplexity int) int
 		Deleted          func(childComplexity int) int
 		Resource         func(childComplexity int) int
+	}
+
+	DeleteWorkloadRebalancerPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
 	}
 
 	DeployApplicationPayload struct {
@@ -1531,20 +1593,30 @@ type ComplexityRoot struct {
 		ApplyManifests                 func(childComplexity int, input resources.ApplyInput) int
 		ChangeWorkloads                func(childComplexity int, input bulk.Input) int
 		CordonMemberCluster            func(childComplexity int, input members.CordonInput) int
-		CreateClusterOverridePolicy    func(childComplexity int, input policies.CreateInput[v1alpha1.OverrideSpec]) int
-		CreateClusterPropagationPolicy func(childComplexity int, input policies.CreateInput[v1alpha1.PropagationSpec]) int
+		CreateClusterOverridePolicy    func(childComplexity int, input specs.CreateInput[v1alpha1.OverrideSpec]) int
+		CreateClusterPropagationPolicy func(childComplexity int, input specs.CreateInput[v1alpha1.PropagationSpec]) int
+		CreateCronFederatedHpa         func(childComplexity int, input specs.CreateInput[v1alpha11.CronFederatedHPASpec]) int
+		CreateFederatedHpa             func(childComplexity int, input specs.CreateInput[v1alpha11.FederatedHPASpec]) int
+		CreateFederatedResourceQuota   func(childComplexity int, input specs.CreateInput[v1alpha1.FederatedResourceQuotaSpec]) int
 		CreateInstance                 func(childComplexity int, input instances.CreateInput) int
+		CreateMultiClusterService      func(childComplexity int, input specs.CreateInput[v1alpha12.MultiClusterServiceSpec]) int
 		CreateNamespace                func(childComplexity int, input namespaces.CreateInput) int
-		CreateOverridePolicy           func(childComplexity int, input policies.CreateInput[v1alpha1.OverrideSpec]) int
-		CreatePropagationPolicy        func(childComplexity int, input policies.CreateInput[v1alpha1.PropagationSpec]) int
+		CreateOverridePolicy           func(childComplexity int, input specs.CreateInput[v1alpha1.OverrideSpec]) int
+		CreatePropagationPolicy        func(childComplexity int, input specs.CreateInput[v1alpha1.PropagationSpec]) int
 		CreateService                  func(childComplexity int, input workloads.ServiceInput) int
-		DeleteClusterOverridePolicy    func(childComplexity int, input policies.DeleteInput) int
-		DeleteClusterPropagationPolicy func(childComplexity int, input policies.DeleteInput) int
+		CreateWorkloadRebalancer       func(childComplexity int, input specs.CreateInput[v1alpha13.WorkloadRebalancerSpec]) int
+		DeleteClusterOverridePolicy    func(childComplexity int, input specs.DeleteInput) int
+		DeleteClusterPropagationPolicy func(childComplexity int, input specs.DeleteInput) int
+		DeleteCronFederatedHpa         func(childComplexity int, input specs.DeleteInput) int
+		DeleteFederatedHpa             func(childComplexity int, input specs.DeleteInput) int
+		DeleteFederatedResourceQuota   func(childComplexity int, input specs.DeleteInput) int
 		DeleteInstance                 func(childComplexity int, input instances.DeleteInput) int
+		DeleteMultiClusterService      func(childComplexity int, input specs.DeleteInput) int
 		DeleteNamespace                func(childComplexity int, input namespaces.DeleteInput) int
-		DeleteOverridePolicy           func(childComplexity int, input policies.DeleteInput) int
-		DeletePropagationPolicy        func(childComplexity int, input policies.DeleteInput) int
+		DeleteOverridePolicy           func(childComplexity int, input specs.DeleteInput) int
+		DeletePropagationPolicy        func(childComplexity int, input specs.DeleteInput) int
 		DeleteResource                 func(childComplexity int, input resources.DeleteInput) int
+		DeleteWorkloadRebalancer       func(childComplexity int, input specs.DeleteInput) int
 		DeployApplication              func(childComplexity int, input applications.DeployInput) int
 		DeployApplicationToInstances   func(childComplexity int, input applications.SeveralInput) int
 		DrainMemberCluster             func(childComplexity int, input moves.DrainInput) int
@@ -1565,13 +1637,18 @@ type ComplexityRoot struct {
 		TriggerCronJob                 func(childComplexity int, input workloads.TriggerInput) int
 		UncordonMemberCluster          func(childComplexity int, input members.CordonInput) int
 		UnjoinCluster                  func(childComplexity int, input members.MembershipInput) int
-		UpdateClusterOverridePolicy    func(childComplexity int, input policies.UpdateInput[v1alpha1.OverrideSpec]) int
-		UpdateClusterPropagationPolicy func(childComplexity int, input policies.UpdateInput[v1alpha1.PropagationSpec]) int
+		UpdateClusterOverridePolicy    func(childComplexity int, input specs.UpdateInput[v1alpha1.OverrideSpec]) int
+		UpdateClusterPropagationPolicy func(childComplexity int, input specs.UpdateInput[v1alpha1.PropagationSpec]) int
+		UpdateCronFederatedHpa         func(childComplexity int, input specs.UpdateInput[v1alpha11.CronFederatedHPASpec]) int
+		UpdateFederatedHpa             func(childComplexity int, input specs.UpdateInput[v1alpha11.FederatedHPASpec]) int
+		UpdateFederatedResourceQuota   func(childComplexity int, input specs.UpdateInput[v1alpha1.FederatedResourceQuotaSpec]) int
 		UpdateInstance                 func(childComplexity int, input instances.UpdateInput) int
 		UpdateMemberCluster            func(childComplexity int, input members.UpdateInput) int
+		UpdateMultiClusterService      func(childComplexity int, input specs.UpdateInput[v1alpha12.MultiClusterServiceSpec]) int
 		UpdateNamespace                func(childComplexity int, input namespaces.UpdateInput) int
-		UpdateOverridePolicy           func(childComplexity int, input policies.UpdateInput[v1alpha1.OverrideSpec]) int
-		UpdatePropagationPolicy        func(childComplexity int, input policies.UpdateInput[v1alpha1.PropagationSpec]) int
+		UpdateOverridePolicy           func(childComplexity int, input specs.UpdateInput[v1alpha1.OverrideSpec]) int
+		UpdatePropagationPolicy        func(childComplexity int, input specs.UpdateInput[v1alpha1.PropagationSpec]) int
+		UpdateWorkloadRebalancer       func(childComplexity int, input specs.UpdateInput[v1alpha13.WorkloadRebalancerSpec]) int
 	}
 
 	MutationProblem struct {
@@ -2456,13 +2533,31 @@ type ComplexityRoot struct {
 
 	UpdateClusterOverridePolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
-		Policy           func(childComplexity int) int
+		Object           func(childComplexity int) int
 		Warnings         func(childComplexity int) int
 	}
 
 	UpdateClusterPropagationPolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
-		Policy           func(childComplexity int) int
+		Object           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
+	}
+
+	UpdateCronFederatedHPAPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
+	}
+
+	UpdateFederatedHPAPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
+	}
+
+	UpdateFederatedResourceQuotaPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
 		Warnings         func(childComplexity int) int
 	}
 
@@ -2476,6 +2571,12 @@ type ComplexityRoot struct {
 		MemberCluster    func(childComplexity int) int
 	}
 
+	UpdateMultiClusterServicePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
+	}
+
 	UpdateNamespacePayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Namespace        func(childComplexity int) int
@@ -2483,13 +2584,19 @@ type ComplexityRoot struct {
 
 	UpdateOverridePolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
-		Policy           func(childComplexity int) int
+		Object           func(childComplexity int) int
 		Warnings         func(childComplexity int) int
 	}
 
 	UpdatePropagationPolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
-		Policy           func(childComplexity int) int
+		Object           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
+	}
+
+	UpdateWorkloadRebalancerPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Object           func(childComplexity int) int
 		Warnings         func(childComplexity int) int
 	}
 
@@ -4128,11 +4235,11 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreateClusterOverridePolicyPayload.ConsistencyToken(childComplexity), true
 	case "CreateClusterOverridePolicyPayload.clusterOverridePolicy":
-		if e.ComplexityRoot.CreateClusterOverridePolicyPayload.Policy == nil {
+		if e.ComplexityRoot.CreateClusterOverridePolicyPayload.Object == nil {
 			break
 		}
 
-		return e.ComplexityRoot.CreateClusterOverridePolicyPayload.Policy(childComplexity), true
+		return e.ComplexityRoot.CreateClusterOverridePolicyPayload.Object(childComplexity), true
 	case "CreateClusterOverridePolicyPayload.warnings":
 		if e.ComplexityRoot.CreateClusterOverridePolicyPayload.Warnings == nil {
 			break
@@ -4147,17 +4254,74 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreateClusterPropagationPolicyPayload.ConsistencyToken(childComplexity), true
 	case "CreateClusterPropagationPolicyPayload.clusterPropagationPolicy":
-		if e.ComplexityRoot.CreateClusterPropagationPolicyPayload.Policy == nil {
+		if e.ComplexityRoot.CreateClusterPropagationPolicyPayload.Object == nil {
 			break
 		}
 
-		return e.ComplexityRoot.CreateClusterPropagationPolicyPayload.Policy(childComplexity), true
+		return e.ComplexityRoot.CreateClusterPropagationPolicyPayload.Object(childComplexity), true
 	case "CreateClusterPropagationPolicyPayload.warnings":
 		if e.ComplexityRoot.CreateClusterPropagationPolicyPayload.Warnings == nil {
 			break
 		}
 
 		return e.ComplexityRoot.CreateClusterPropagationPolicyPayload.Warnings(childComplexity), true
+
+	case "CreateCronFederatedHPAPayload.consistencyToken":
+		if e.ComplexityRoot.CreateCronFederatedHPAPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateCronFederatedHPAPayload.ConsistencyToken(childComplexity), true
+	case "CreateCronFederatedHPAPayload.cronFederatedHPA":
+		if e.ComplexityRoot.CreateCronFederatedHPAPayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateCronFederatedHPAPayload.Object(childComplexity), true
+	case "CreateCronFederatedHPAPayload.warnings":
+		if e.ComplexityRoot.CreateCronFederatedHPAPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateCronFederatedHPAPayload.Warnings(childComplexity), true
+
+	case "CreateFederatedHPAPayload.consistencyToken":
+		if e.ComplexityRoot.CreateFederatedHPAPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateFederatedHPAPayload.ConsistencyToken(childComplexity), true
+	case "CreateFederatedHPAPayload.federatedHPA":
+		if e.ComplexityRoot.CreateFederatedHPAPayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateFederatedHPAPayload.Object(childComplexity), true
+	case "CreateFederatedHPAPayload.warnings":
+		if e.ComplexityRoot.CreateFederatedHPAPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateFederatedHPAPayload.Warnings(childComplexity), true
+
+	case "CreateFederatedResourceQuotaPayload.consistencyToken":
+		if e.ComplexityRoot.CreateFederatedResourceQuotaPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateFederatedResourceQuotaPayload.ConsistencyToken(childComplexity), true
+	case "CreateFederatedResourceQuotaPayload.federatedResourceQuota":
+		if e.ComplexityRoot.CreateFederatedResourceQuotaPayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateFederatedResourceQuotaPayload.Object(childComplexity), true
+	case "CreateFederatedResourceQuotaPayload.warnings":
+		if e.ComplexityRoot.CreateFederatedResourceQuotaPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateFederatedResourceQuotaPayload.Warnings(childComplexity), true
 
 	case "CreateInstancePayload.consistencyToken":
 		if e.ComplexityRoot.CreateInstancePayload.ConsistencyToken == nil {
@@ -4177,6 +4341,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateInstancePayload.Operation(childComplexity), true
+
+	case "CreateMultiClusterServicePayload.consistencyToken":
+		if e.ComplexityRoot.CreateMultiClusterServicePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateMultiClusterServicePayload.ConsistencyToken(childComplexity), true
+	case "CreateMultiClusterServicePayload.multiClusterService":
+		if e.ComplexityRoot.CreateMultiClusterServicePayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateMultiClusterServicePayload.Object(childComplexity), true
+	case "CreateMultiClusterServicePayload.warnings":
+		if e.ComplexityRoot.CreateMultiClusterServicePayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateMultiClusterServicePayload.Warnings(childComplexity), true
 
 	case "CreateNamespacePayload.consistencyToken":
 		if e.ComplexityRoot.CreateNamespacePayload.ConsistencyToken == nil {
@@ -4198,11 +4381,11 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreateOverridePolicyPayload.ConsistencyToken(childComplexity), true
 	case "CreateOverridePolicyPayload.overridePolicy":
-		if e.ComplexityRoot.CreateOverridePolicyPayload.Policy == nil {
+		if e.ComplexityRoot.CreateOverridePolicyPayload.Object == nil {
 			break
 		}
 
-		return e.ComplexityRoot.CreateOverridePolicyPayload.Policy(childComplexity), true
+		return e.ComplexityRoot.CreateOverridePolicyPayload.Object(childComplexity), true
 	case "CreateOverridePolicyPayload.warnings":
 		if e.ComplexityRoot.CreateOverridePolicyPayload.Warnings == nil {
 			break
@@ -4217,11 +4400,11 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreatePropagationPolicyPayload.ConsistencyToken(childComplexity), true
 	case "CreatePropagationPolicyPayload.propagationPolicy":
-		if e.ComplexityRoot.CreatePropagationPolicyPayload.Policy == nil {
+		if e.ComplexityRoot.CreatePropagationPolicyPayload.Object == nil {
 			break
 		}
 
-		return e.ComplexityRoot.CreatePropagationPolicyPayload.Policy(childComplexity), true
+		return e.ComplexityRoot.CreatePropagationPolicyPayload.Object(childComplexity), true
 	case "CreatePropagationPolicyPayload.warnings":
 		if e.ComplexityRoot.CreatePropagationPolicyPayload.Warnings == nil {
 			break
@@ -4247,6 +4430,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateServicePayload.Service(childComplexity), true
+
+	case "CreateWorkloadRebalancerPayload.consistencyToken":
+		if e.ComplexityRoot.CreateWorkloadRebalancerPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateWorkloadRebalancerPayload.ConsistencyToken(childComplexity), true
+	case "CreateWorkloadRebalancerPayload.workloadRebalancer":
+		if e.ComplexityRoot.CreateWorkloadRebalancerPayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateWorkloadRebalancerPayload.Object(childComplexity), true
+	case "CreateWorkloadRebalancerPayload.warnings":
+		if e.ComplexityRoot.CreateWorkloadRebalancerPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateWorkloadRebalancerPayload.Warnings(childComplexity), true
 
 	case "CronFederatedHPA.annotations":
 		if e.ComplexityRoot.CronFederatedHPA.Annotations == nil {
@@ -5129,11 +5331,11 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeleteClusterOverridePolicyPayload.ConsistencyToken(childComplexity), true
 	case "DeleteClusterOverridePolicyPayload.clusterOverridePolicy":
-		if e.ComplexityRoot.DeleteClusterOverridePolicyPayload.Policy == nil {
+		if e.ComplexityRoot.DeleteClusterOverridePolicyPayload.Object == nil {
 			break
 		}
 
-		return e.ComplexityRoot.DeleteClusterOverridePolicyPayload.Policy(childComplexity), true
+		return e.ComplexityRoot.DeleteClusterOverridePolicyPayload.Object(childComplexity), true
 	case "DeleteClusterOverridePolicyPayload.usedBy":
 		if e.ComplexityRoot.DeleteClusterOverridePolicyPayload.UsedBy == nil {
 			break
@@ -5148,17 +5350,56 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.ConsistencyToken(childComplexity), true
 	case "DeleteClusterPropagationPolicyPayload.clusterPropagationPolicy":
-		if e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.Policy == nil {
+		if e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.Object == nil {
 			break
 		}
 
-		return e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.Policy(childComplexity), true
+		return e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.Object(childComplexity), true
 	case "DeleteClusterPropagationPolicyPayload.usedBy":
 		if e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.UsedBy == nil {
 			break
 		}
 
 		return e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.UsedBy(childComplexity), true
+
+	case "DeleteCronFederatedHPAPayload.consistencyToken":
+		if e.ComplexityRoot.DeleteCronFederatedHPAPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteCronFederatedHPAPayload.ConsistencyToken(childComplexity), true
+	case "DeleteCronFederatedHPAPayload.cronFederatedHPA":
+		if e.ComplexityRoot.DeleteCronFederatedHPAPayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteCronFederatedHPAPayload.Object(childComplexity), true
+
+	case "DeleteFederatedHPAPayload.consistencyToken":
+		if e.ComplexityRoot.DeleteFederatedHPAPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteFederatedHPAPayload.ConsistencyToken(childComplexity), true
+	case "DeleteFederatedHPAPayload.federatedHPA":
+		if e.ComplexityRoot.DeleteFederatedHPAPayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteFederatedHPAPayload.Object(childComplexity), true
+
+	case "DeleteFederatedResourceQuotaPayload.consistencyToken":
+		if e.ComplexityRoot.DeleteFederatedResourceQuotaPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteFederatedResourceQuotaPayload.ConsistencyToken(childComplexity), true
+	case "DeleteFederatedResourceQuotaPayload.federatedResourceQuota":
+		if e.ComplexityRoot.DeleteFederatedResourceQuotaPayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteFederatedResourceQuotaPayload.Object(childComplexity), true
 
 	case "DeleteInstancePayload.consistencyToken":
 		if e.ComplexityRoot.DeleteInstancePayload.ConsistencyToken == nil {
@@ -5178,6 +5419,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeleteInstancePayload.Instance(childComplexity), true
+
+	case "DeleteMultiClusterServicePayload.consistencyToken":
+		if e.ComplexityRoot.DeleteMultiClusterServicePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteMultiClusterServicePayload.ConsistencyToken(childComplexity), true
+	case "DeleteMultiClusterServicePayload.multiClusterService":
+		if e.ComplexityRoot.DeleteMultiClusterServicePayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteMultiClusterServicePayload.Object(childComplexity), true
 
 	case "DeleteNamespacePayload.consistencyToken":
 		if e.ComplexityRoot.DeleteNamespacePayload.ConsistencyToken == nil {
@@ -5205,11 +5459,11 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeleteOverridePolicyPayload.ConsistencyToken(childComplexity), true
 	case "DeleteOverridePolicyPayload.overridePolicy":
-		if e.ComplexityRoot.DeleteOverridePolicyPayload.Policy == nil {
+		if e.ComplexityRoot.DeleteOverridePolicyPayload.Object == nil {
 			break
 		}
 
-		return e.ComplexityRoot.DeleteOverridePolicyPayload.Policy(childComplexity), true
+		return e.ComplexityRoot.DeleteOverridePolicyPayload.Object(childComplexity), true
 	case "DeleteOverridePolicyPayload.usedBy":
 		if e.ComplexityRoot.DeleteOverridePolicyPayload.UsedBy == nil {
 			break
@@ -5224,11 +5478,11 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeletePropagationPolicyPayload.ConsistencyToken(childComplexity), true
 	case "DeletePropagationPolicyPayload.propagationPolicy":
-		if e.ComplexityRoot.DeletePropagationPolicyPayload.Policy == nil {
+		if e.ComplexityRoot.DeletePropagationPolicyPayload.Object == nil {
 			break
 		}
 
-		return e.ComplexityRoot.DeletePropagationPolicyPayload.Policy(childComplexity), true
+		return e.ComplexityRoot.DeletePropagationPolicyPayload.Object(childComplexity), true
 	case "DeletePropagationPolicyPayload.usedBy":
 		if e.ComplexityRoot.DeletePropagationPolicyPayload.UsedBy == nil {
 			break
@@ -5254,6 +5508,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeleteResourcePayload.Resource(childComplexity), true
+
+	case "DeleteWorkloadRebalancerPayload.consistencyToken":
+		if e.ComplexityRoot.DeleteWorkloadRebalancerPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteWorkloadRebalancerPayload.ConsistencyToken(childComplexity), true
+	case "DeleteWorkloadRebalancerPayload.workloadRebalancer":
+		if e.ComplexityRoot.DeleteWorkloadRebalancerPayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteWorkloadRebalancerPayload.Object(childComplexity), true
 
 	case "DeployApplicationPayload.consistencyToken":
 		if e.ComplexityRoot.DeployApplicationPayload.ConsistencyToken == nil {
@@ -8923,7 +9190,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.CreateClusterOverridePolicy(childComplexity, args["input"].(policies.CreateInput[v1alpha1.OverrideSpec])), true
+		return e.ComplexityRoot.Mutation.CreateClusterOverridePolicy(childComplexity, args["input"].(specs.CreateInput[v1alpha1.OverrideSpec])), true
 	case "Mutation.createClusterPropagationPolicy":
 		if e.ComplexityRoot.Mutation.CreateClusterPropagationPolicy == nil {
 			break
@@ -8934,7 +9201,40 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.CreateClusterPropagationPolicy(childComplexity, args["input"].(policies.CreateInput[v1alpha1.PropagationSpec])), true
+		return e.ComplexityRoot.Mutation.CreateClusterPropagationPolicy(childComplexity, args["input"].(specs.CreateInput[v1alpha1.PropagationSpec])), true
+	case "Mutation.createCronFederatedHPA":
+		if e.ComplexityRoot.Mutation.CreateCronFederatedHpa == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createCronFederatedHPA_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateCronFederatedHpa(childComplexity, args["input"].(specs.CreateInput[v1alpha11.CronFederatedHPASpec])), true
+	case "Mutation.createFederatedHPA":
+		if e.ComplexityRoot.Mutation.CreateFederatedHpa == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createFederatedHPA_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateFederatedHpa(childComplexity, args["input"].(specs.CreateInput[v1alpha11.FederatedHPASpec])), true
+	case "Mutation.createFederatedResourceQuota":
+		if e.ComplexityRoot.Mutation.CreateFederatedResourceQuota == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createFederatedResourceQuota_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateFederatedResourceQuota(childComplexity, args["input"].(specs.CreateInput[v1alpha1.FederatedResourceQuotaSpec])), true
 	case "Mutation.createInstance":
 		if e.ComplexityRoot.Mutation.CreateInstance == nil {
 			break
@@ -8946,6 +9246,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateInstance(childComplexity, args["input"].(instances.CreateInput)), true
+	case "Mutation.createMultiClusterService":
+		if e.ComplexityRoot.Mutation.CreateMultiClusterService == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createMultiClusterService_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateMultiClusterService(childComplexity, args["input"].(specs.CreateInput[v1alpha12.MultiClusterServiceSpec])), true
 	case "Mutation.createNamespace":
 		if e.ComplexityRoot.Mutation.CreateNamespace == nil {
 			break
@@ -8967,7 +9278,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.CreateOverridePolicy(childComplexity, args["input"].(policies.CreateInput[v1alpha1.OverrideSpec])), true
+		return e.ComplexityRoot.Mutation.CreateOverridePolicy(childComplexity, args["input"].(specs.CreateInput[v1alpha1.OverrideSpec])), true
 	case "Mutation.createPropagationPolicy":
 		if e.ComplexityRoot.Mutation.CreatePropagationPolicy == nil {
 			break
@@ -8978,7 +9289,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.CreatePropagationPolicy(childComplexity, args["input"].(policies.CreateInput[v1alpha1.PropagationSpec])), true
+		return e.ComplexityRoot.Mutation.CreatePropagationPolicy(childComplexity, args["input"].(specs.CreateInput[v1alpha1.PropagationSpec])), true
 	case "Mutation.createService":
 		if e.ComplexityRoot.Mutation.CreateService == nil {
 			break
@@ -8990,6 +9301,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateService(childComplexity, args["input"].(workloads.ServiceInput)), true
+	case "Mutation.createWorkloadRebalancer":
+		if e.ComplexityRoot.Mutation.CreateWorkloadRebalancer == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createWorkloadRebalancer_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateWorkloadRebalancer(childComplexity, args["input"].(specs.CreateInput[v1alpha13.WorkloadRebalancerSpec])), true
 	case "Mutation.deleteClusterOverridePolicy":
 		if e.ComplexityRoot.Mutation.DeleteClusterOverridePolicy == nil {
 			break
@@ -9000,7 +9322,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.DeleteClusterOverridePolicy(childComplexity, args["input"].(policies.DeleteInput)), true
+		return e.ComplexityRoot.Mutation.DeleteClusterOverridePolicy(childComplexity, args["input"].(specs.DeleteInput)), true
 	case "Mutation.deleteClusterPropagationPolicy":
 		if e.ComplexityRoot.Mutation.DeleteClusterPropagationPolicy == nil {
 			break
@@ -9011,7 +9333,40 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.DeleteClusterPropagationPolicy(childComplexity, args["input"].(policies.DeleteInput)), true
+		return e.ComplexityRoot.Mutation.DeleteClusterPropagationPolicy(childComplexity, args["input"].(specs.DeleteInput)), true
+	case "Mutation.deleteCronFederatedHPA":
+		if e.ComplexityRoot.Mutation.DeleteCronFederatedHpa == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteCronFederatedHPA_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteCronFederatedHpa(childComplexity, args["input"].(specs.DeleteInput)), true
+	case "Mutation.deleteFederatedHPA":
+		if e.ComplexityRoot.Mutation.DeleteFederatedHpa == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteFederatedHPA_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteFederatedHpa(childComplexity, args["input"].(specs.DeleteInput)), true
+	case "Mutation.deleteFederatedResourceQuota":
+		if e.ComplexityRoot.Mutation.DeleteFederatedResourceQuota == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteFederatedResourceQuota_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteFederatedResourceQuota(childComplexity, args["input"].(specs.DeleteInput)), true
 	case "Mutation.deleteInstance":
 		if e.ComplexityRoot.Mutation.DeleteInstance == nil {
 			break
@@ -9023,6 +9378,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteInstance(childComplexity, args["input"].(instances.DeleteInput)), true
+	case "Mutation.deleteMultiClusterService":
+		if e.ComplexityRoot.Mutation.DeleteMultiClusterService == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteMultiClusterService_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteMultiClusterService(childComplexity, args["input"].(specs.DeleteInput)), true
 	case "Mutation.deleteNamespace":
 		if e.ComplexityRoot.Mutation.DeleteNamespace == nil {
 			break
@@ -9044,7 +9410,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.DeleteOverridePolicy(childComplexity, args["input"].(policies.DeleteInput)), true
+		return e.ComplexityRoot.Mutation.DeleteOverridePolicy(childComplexity, args["input"].(specs.DeleteInput)), true
 	case "Mutation.deletePropagationPolicy":
 		if e.ComplexityRoot.Mutation.DeletePropagationPolicy == nil {
 			break
@@ -9055,7 +9421,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.DeletePropagationPolicy(childComplexity, args["input"].(policies.DeleteInput)), true
+		return e.ComplexityRoot.Mutation.DeletePropagationPolicy(childComplexity, args["input"].(specs.DeleteInput)), true
 	case "Mutation.deleteResource":
 		if e.ComplexityRoot.Mutation.DeleteResource == nil {
 			break
@@ -9067,6 +9433,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteResource(childComplexity, args["input"].(resources.DeleteInput)), true
+	case "Mutation.deleteWorkloadRebalancer":
+		if e.ComplexityRoot.Mutation.DeleteWorkloadRebalancer == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteWorkloadRebalancer_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteWorkloadRebalancer(childComplexity, args["input"].(specs.DeleteInput)), true
 	case "Mutation.deployApplication":
 		if e.ComplexityRoot.Mutation.DeployApplication == nil {
 			break
@@ -9297,7 +9674,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.UpdateClusterOverridePolicy(childComplexity, args["input"].(policies.UpdateInput[v1alpha1.OverrideSpec])), true
+		return e.ComplexityRoot.Mutation.UpdateClusterOverridePolicy(childComplexity, args["input"].(specs.UpdateInput[v1alpha1.OverrideSpec])), true
 	case "Mutation.updateClusterPropagationPolicy":
 		if e.ComplexityRoot.Mutation.UpdateClusterPropagationPolicy == nil {
 			break
@@ -9308,7 +9685,40 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.UpdateClusterPropagationPolicy(childComplexity, args["input"].(policies.UpdateInput[v1alpha1.PropagationSpec])), true
+		return e.ComplexityRoot.Mutation.UpdateClusterPropagationPolicy(childComplexity, args["input"].(specs.UpdateInput[v1alpha1.PropagationSpec])), true
+	case "Mutation.updateCronFederatedHPA":
+		if e.ComplexityRoot.Mutation.UpdateCronFederatedHpa == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateCronFederatedHPA_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateCronFederatedHpa(childComplexity, args["input"].(specs.UpdateInput[v1alpha11.CronFederatedHPASpec])), true
+	case "Mutation.updateFederatedHPA":
+		if e.ComplexityRoot.Mutation.UpdateFederatedHpa == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateFederatedHPA_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateFederatedHpa(childComplexity, args["input"].(specs.UpdateInput[v1alpha11.FederatedHPASpec])), true
+	case "Mutation.updateFederatedResourceQuota":
+		if e.ComplexityRoot.Mutation.UpdateFederatedResourceQuota == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateFederatedResourceQuota_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateFederatedResourceQuota(childComplexity, args["input"].(specs.UpdateInput[v1alpha1.FederatedResourceQuotaSpec])), true
 	case "Mutation.updateInstance":
 		if e.ComplexityRoot.Mutation.UpdateInstance == nil {
 			break
@@ -9331,6 +9741,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateMemberCluster(childComplexity, args["input"].(members.UpdateInput)), true
+	case "Mutation.updateMultiClusterService":
+		if e.ComplexityRoot.Mutation.UpdateMultiClusterService == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateMultiClusterService_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateMultiClusterService(childComplexity, args["input"].(specs.UpdateInput[v1alpha12.MultiClusterServiceSpec])), true
 	case "Mutation.updateNamespace":
 		if e.ComplexityRoot.Mutation.UpdateNamespace == nil {
 			break
@@ -9352,7 +9773,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.UpdateOverridePolicy(childComplexity, args["input"].(policies.UpdateInput[v1alpha1.OverrideSpec])), true
+		return e.ComplexityRoot.Mutation.UpdateOverridePolicy(childComplexity, args["input"].(specs.UpdateInput[v1alpha1.OverrideSpec])), true
 	case "Mutation.updatePropagationPolicy":
 		if e.ComplexityRoot.Mutation.UpdatePropagationPolicy == nil {
 			break
@@ -9363,7 +9784,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.UpdatePropagationPolicy(childComplexity, args["input"].(policies.UpdateInput[v1alpha1.PropagationSpec])), true
+		return e.ComplexityRoot.Mutation.UpdatePropagationPolicy(childComplexity, args["input"].(specs.UpdateInput[v1alpha1.PropagationSpec])), true
+	case "Mutation.updateWorkloadRebalancer":
+		if e.ComplexityRoot.Mutation.UpdateWorkloadRebalancer == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateWorkloadRebalancer_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateWorkloadRebalancer(childComplexity, args["input"].(specs.UpdateInput[v1alpha13.WorkloadRebalancerSpec])), true
 
 	case "MutationProblem.argument":
 		if e.ComplexityRoot.MutationProblem.Argument == nil {
@@ -13038,11 +13470,11 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateClusterOverridePolicyPayload.ConsistencyToken(childComplexity), true
 	case "UpdateClusterOverridePolicyPayload.clusterOverridePolicy":
-		if e.ComplexityRoot.UpdateClusterOverridePolicyPayload.Policy == nil {
+		if e.ComplexityRoot.UpdateClusterOverridePolicyPayload.Object == nil {
 			break
 		}
 
-		return e.ComplexityRoot.UpdateClusterOverridePolicyPayload.Policy(childComplexity), true
+		return e.ComplexityRoot.UpdateClusterOverridePolicyPayload.Object(childComplexity), true
 	case "UpdateClusterOverridePolicyPayload.warnings":
 		if e.ComplexityRoot.UpdateClusterOverridePolicyPayload.Warnings == nil {
 			break
@@ -13057,17 +13489,74 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.ConsistencyToken(childComplexity), true
 	case "UpdateClusterPropagationPolicyPayload.clusterPropagationPolicy":
-		if e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.Policy == nil {
+		if e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.Object == nil {
 			break
 		}
 
-		return e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.Policy(childComplexity), true
+		return e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.Object(childComplexity), true
 	case "UpdateClusterPropagationPolicyPayload.warnings":
 		if e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.Warnings == nil {
 			break
 		}
 
 		return e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.Warnings(childComplexity), true
+
+	case "UpdateCronFederatedHPAPayload.consistencyToken":
+		if e.ComplexityRoot.UpdateCronFederatedHPAPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateCronFederatedHPAPayload.ConsistencyToken(childComplexity), true
+	case "UpdateCronFederatedHPAPayload.cronFederatedHPA":
+		if e.ComplexityRoot.UpdateCronFederatedHPAPayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateCronFederatedHPAPayload.Object(childComplexity), true
+	case "UpdateCronFederatedHPAPayload.warnings":
+		if e.ComplexityRoot.UpdateCronFederatedHPAPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateCronFederatedHPAPayload.Warnings(childComplexity), true
+
+	case "UpdateFederatedHPAPayload.consistencyToken":
+		if e.ComplexityRoot.UpdateFederatedHPAPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateFederatedHPAPayload.ConsistencyToken(childComplexity), true
+	case "UpdateFederatedHPAPayload.federatedHPA":
+		if e.ComplexityRoot.UpdateFederatedHPAPayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateFederatedHPAPayload.Object(childComplexity), true
+	case "UpdateFederatedHPAPayload.warnings":
+		if e.ComplexityRoot.UpdateFederatedHPAPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateFederatedHPAPayload.Warnings(childComplexity), true
+
+	case "UpdateFederatedResourceQuotaPayload.consistencyToken":
+		if e.ComplexityRoot.UpdateFederatedResourceQuotaPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateFederatedResourceQuotaPayload.ConsistencyToken(childComplexity), true
+	case "UpdateFederatedResourceQuotaPayload.federatedResourceQuota":
+		if e.ComplexityRoot.UpdateFederatedResourceQuotaPayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateFederatedResourceQuotaPayload.Object(childComplexity), true
+	case "UpdateFederatedResourceQuotaPayload.warnings":
+		if e.ComplexityRoot.UpdateFederatedResourceQuotaPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateFederatedResourceQuotaPayload.Warnings(childComplexity), true
 
 	case "UpdateInstancePayload.consistencyToken":
 		if e.ComplexityRoot.UpdateInstancePayload.ConsistencyToken == nil {
@@ -13095,6 +13584,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateMemberClusterPayload.MemberCluster(childComplexity), true
 
+	case "UpdateMultiClusterServicePayload.consistencyToken":
+		if e.ComplexityRoot.UpdateMultiClusterServicePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateMultiClusterServicePayload.ConsistencyToken(childComplexity), true
+	case "UpdateMultiClusterServicePayload.multiClusterService":
+		if e.ComplexityRoot.UpdateMultiClusterServicePayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateMultiClusterServicePayload.Object(childComplexity), true
+	case "UpdateMultiClusterServicePayload.warnings":
+		if e.ComplexityRoot.UpdateMultiClusterServicePayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateMultiClusterServicePayload.Warnings(childComplexity), true
+
 	case "UpdateNamespacePayload.consistencyToken":
 		if e.ComplexityRoot.UpdateNamespacePayload.ConsistencyToken == nil {
 			break
@@ -13115,11 +13623,11 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateOverridePolicyPayload.ConsistencyToken(childComplexity), true
 	case "UpdateOverridePolicyPayload.overridePolicy":
-		if e.ComplexityRoot.UpdateOverridePolicyPayload.Policy == nil {
+		if e.ComplexityRoot.UpdateOverridePolicyPayload.Object == nil {
 			break
 		}
 
-		return e.ComplexityRoot.UpdateOverridePolicyPayload.Policy(childComplexity), true
+		return e.ComplexityRoot.UpdateOverridePolicyPayload.Object(childComplexity), true
 	case "UpdateOverridePolicyPayload.warnings":
 		if e.ComplexityRoot.UpdateOverridePolicyPayload.Warnings == nil {
 			break
@@ -13134,17 +13642,36 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdatePropagationPolicyPayload.ConsistencyToken(childComplexity), true
 	case "UpdatePropagationPolicyPayload.propagationPolicy":
-		if e.ComplexityRoot.UpdatePropagationPolicyPayload.Policy == nil {
+		if e.ComplexityRoot.UpdatePropagationPolicyPayload.Object == nil {
 			break
 		}
 
-		return e.ComplexityRoot.UpdatePropagationPolicyPayload.Policy(childComplexity), true
+		return e.ComplexityRoot.UpdatePropagationPolicyPayload.Object(childComplexity), true
 	case "UpdatePropagationPolicyPayload.warnings":
 		if e.ComplexityRoot.UpdatePropagationPolicyPayload.Warnings == nil {
 			break
 		}
 
 		return e.ComplexityRoot.UpdatePropagationPolicyPayload.Warnings(childComplexity), true
+
+	case "UpdateWorkloadRebalancerPayload.consistencyToken":
+		if e.ComplexityRoot.UpdateWorkloadRebalancerPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateWorkloadRebalancerPayload.ConsistencyToken(childComplexity), true
+	case "UpdateWorkloadRebalancerPayload.workloadRebalancer":
+		if e.ComplexityRoot.UpdateWorkloadRebalancerPayload.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateWorkloadRebalancerPayload.Object(childComplexity), true
+	case "UpdateWorkloadRebalancerPayload.warnings":
+		if e.ComplexityRoot.UpdateWorkloadRebalancerPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateWorkloadRebalancerPayload.Warnings(childComplexity), true
 
 	case "Viewer.can":
 		if e.ComplexityRoot.Viewer.Can == nil {
@@ -13845,22 +14372,35 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCollectedKindsInput,
 		ec.unmarshalInputCommandArgsOverriderInput,
 		ec.unmarshalInputContainerImageInput,
+		ec.unmarshalInputContainerResourceMetricSourceInput,
 		ec.unmarshalInputCordonMemberClusterInput,
 		ec.unmarshalInputCreateClusterOverridePolicyInput,
 		ec.unmarshalInputCreateClusterPropagationPolicyInput,
+		ec.unmarshalInputCreateCronFederatedHPAInput,
+		ec.unmarshalInputCreateFederatedHPAInput,
+		ec.unmarshalInputCreateFederatedResourceQuotaInput,
 		ec.unmarshalInputCreateInstanceInput,
+		ec.unmarshalInputCreateMultiClusterServiceInput,
 		ec.unmarshalInputCreateNamespaceInput,
 		ec.unmarshalInputCreateOverridePolicyInput,
 		ec.unmarshalInputCreatePropagationPolicyInput,
 		ec.unmarshalInputCreateServiceInput,
+		ec.unmarshalInputCreateWorkloadRebalancerInput,
+		ec.unmarshalInputCronFederatedHPARuleInput,
+		ec.unmarshalInputCronFederatedHPASpecInput,
 		ec.unmarshalInputDecisionConditionsInput,
 		ec.unmarshalInputDeleteClusterOverridePolicyInput,
 		ec.unmarshalInputDeleteClusterPropagationPolicyInput,
+		ec.unmarshalInputDeleteCronFederatedHPAInput,
+		ec.unmarshalInputDeleteFederatedHPAInput,
+		ec.unmarshalInputDeleteFederatedResourceQuotaInput,
 		ec.unmarshalInputDeleteInstanceInput,
+		ec.unmarshalInputDeleteMultiClusterServiceInput,
 		ec.unmarshalInputDeleteNamespaceInput,
 		ec.unmarshalInputDeleteOverridePolicyInput,
 		ec.unmarshalInputDeletePropagationPolicyInput,
 		ec.unmarshalInputDeleteResourceInput,
+		ec.unmarshalInputDeleteWorkloadRebalancerInput,
 		ec.unmarshalInputDeployApplicationInput,
 		ec.unmarshalInputDeployApplicationToInstancesInput,
 		ec.unmarshalInputDrainMemberClusterInput,
@@ -13868,7 +14408,12 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputEventOrder,
 		ec.unmarshalInputExportApplicationInput,
 		ec.unmarshalInputExportObjectInput,
+		ec.unmarshalInputExposurePortInput,
+		ec.unmarshalInputExposureRangeInput,
+		ec.unmarshalInputExternalMetricSourceInput,
 		ec.unmarshalInputFailoverBehaviorInput,
+		ec.unmarshalInputFederatedHPASpecInput,
+		ec.unmarshalInputFederatedResourceQuotaSpecInput,
 		ec.unmarshalInputFieldOverriderInput,
 		ec.unmarshalInputFieldSelectorInput,
 		ec.unmarshalInputFieldSelectorRequirementInput,
@@ -13900,10 +14445,15 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputMemberClusterChangeFilter,
 		ec.unmarshalInputMemberClusterFilter,
 		ec.unmarshalInputMemberClusterOrder,
+		ec.unmarshalInputMetricIdentifierInput,
+		ec.unmarshalInputMetricSpecInput,
+		ec.unmarshalInputMetricTargetInput,
 		ec.unmarshalInputMoveClusterInput,
 		ec.unmarshalInputMoveWorkloadInput,
+		ec.unmarshalInputMultiClusterServiceSpecInput,
 		ec.unmarshalInputNamespaceFilter,
 		ec.unmarshalInputNamespaceOrder,
+		ec.unmarshalInputObjectMetricSourceInput,
 		ec.unmarshalInputOverflowClusterAffinityInput,
 		ec.unmarshalInputOverridePreviewInput,
 		ec.unmarshalInputOverrideSpecInput,
@@ -13913,6 +14463,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPlaintextOverriderInput,
 		ec.unmarshalInputPodFilter,
 		ec.unmarshalInputPodOrder,
+		ec.unmarshalInputPodsMetricSourceInput,
 		ec.unmarshalInputPolicyChangeFilter,
 		ec.unmarshalInputPolicyFilter,
 		ec.unmarshalInputPolicyOrder,
@@ -13924,11 +14475,14 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPropagationPlacementInput,
 		ec.unmarshalInputPropagationSpecInput,
 		ec.unmarshalInputPropagationSuspensionInput,
+		ec.unmarshalInputRebalanceTargetInput,
 		ec.unmarshalInputRegisterInstanceInput,
 		ec.unmarshalInputReplicaSchedulingStrategyInput,
 		ec.unmarshalInputResourceChangeFilter,
 		ec.unmarshalInputResourceFilter,
+		ec.unmarshalInputResourceMetricSourceInput,
 		ec.unmarshalInputResourceOrder,
+		ec.unmarshalInputResourceQuantityInput,
 		ec.unmarshalInputResourceSelectorInput,
 		ec.unmarshalInputRestartWorkloadInput,
 		ec.unmarshalInputResumeWorkloadInput,
@@ -13936,13 +14490,19 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRoleBindingFilter,
 		ec.unmarshalInputRollbackWorkloadInput,
 		ec.unmarshalInputRuleWithClusterInput,
+		ec.unmarshalInputScaleTargetInput,
 		ec.unmarshalInputScaleWorkloadInput,
+		ec.unmarshalInputScalingBehaviorInput,
+		ec.unmarshalInputScalingPolicyInput,
+		ec.unmarshalInputScalingRulesInput,
 		ec.unmarshalInputSchedulePriorityInput,
+		ec.unmarshalInputServiceClusterInput,
 		ec.unmarshalInputServicePortInput,
 		ec.unmarshalInputSetImageInput,
 		ec.unmarshalInputSpreadConstraintInput,
 		ec.unmarshalInputStatePreservationInput,
 		ec.unmarshalInputStatePreservationRuleInput,
+		ec.unmarshalInputStaticClusterAssignmentInput,
 		ec.unmarshalInputStaticClusterWeightInput,
 		ec.unmarshalInputSuspendClustersInput,
 		ec.unmarshalInputTimelineObject,
@@ -13951,16 +14511,22 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUnjoinClusterInput,
 		ec.unmarshalInputUpdateClusterOverridePolicyInput,
 		ec.unmarshalInputUpdateClusterPropagationPolicyInput,
+		ec.unmarshalInputUpdateCronFederatedHPAInput,
+		ec.unmarshalInputUpdateFederatedHPAInput,
+		ec.unmarshalInputUpdateFederatedResourceQuotaInput,
 		ec.unmarshalInputUpdateInstanceInput,
 		ec.unmarshalInputUpdateMemberClusterInput,
+		ec.unmarshalInputUpdateMultiClusterServiceInput,
 		ec.unmarshalInputUpdateNamespaceInput,
 		ec.unmarshalInputUpdateOverridePolicyInput,
 		ec.unmarshalInputUpdatePropagationPolicyInput,
+		ec.unmarshalInputUpdateWorkloadRebalancerInput,
 		ec.unmarshalInputWorkloadAffinityInput,
 		ec.unmarshalInputWorkloadAffinityTermInput,
 		ec.unmarshalInputWorkloadAntiAffinityTermInput,
 		ec.unmarshalInputWorkloadFilter,
 		ec.unmarshalInputWorkloadOrder,
+		ec.unmarshalInputWorkloadRebalancerSpecInput,
 		ec.unmarshalInputYAMLPatchOperationInput,
 	)
 	first := true
@@ -17022,6 +17588,753 @@ enum RebalanceResult @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/
   FAILED
 }
 `, BuiltIn: false},
+	{Name: "../schema/karmadaresourceinput.graphqls", Input: `"What a FederatedHPA scales, by what and within which limits."
+input FederatedHPASpecInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/autoscaling/v1alpha1.FederatedHPASpec") {
+  "What it scales."
+  scaleTargetRef: ScaleTargetInput!
+  "The lower limit of replicas; null stands for 1."
+  minReplicas: Int
+  "The upper limit of replicas."
+  maxReplicas: Int!
+  "What it measures. The largest number of replicas that one of them asks for is taken."
+  metrics: [MetricSpecInput!]
+  "How fast it scales; null for the defaults of Kubernetes."
+  behavior: ScalingBehaviorInput
+}
+
+"An object of the same namespace that has replicas, or that a metric is about."
+input ScaleTargetInput @goModel(model: "k8s.io/api/autoscaling/v2.CrossVersionObjectReference") {
+  "Its kind."
+  kind: String!
+  "Its name."
+  name: String!
+  "Group and version of its kind, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String!
+}
+
+"A metric, with what it has for its type; the rest is null."
+input MetricSpecInput @goModel(model: "k8s.io/api/autoscaling/v2.MetricSpec") {
+  "Where it is measured."
+  type: MetricSourceType!
+  "For ` + "`" + `OBJECT` + "`" + `."
+  object: ObjectMetricSourceInput
+  "For ` + "`" + `PODS` + "`" + `."
+  pods: PodsMetricSourceInput
+  "For ` + "`" + `RESOURCE` + "`" + `."
+  resource: ResourceMetricSourceInput
+  "For ` + "`" + `CONTAINER_RESOURCE` + "`" + `."
+  containerResource: ContainerResourceMetricSourceInput
+  "For ` + "`" + `EXTERNAL` + "`" + `."
+  external: ExternalMetricSourceInput
+}
+
+"A metric of one object."
+input ObjectMetricSourceInput @goModel(model: "k8s.io/api/autoscaling/v2.ObjectMetricSource") {
+  "The object."
+  describedObject: ScaleTargetInput!
+  "The value it should have."
+  target: MetricTargetInput!
+  "The metric."
+  metric: MetricIdentifierInput!
+}
+
+"A metric of the pods, as an average."
+input PodsMetricSourceInput @goModel(model: "k8s.io/api/autoscaling/v2.PodsMetricSource") {
+  "The metric."
+  metric: MetricIdentifierInput!
+  "The value it should have."
+  target: MetricTargetInput!
+}
+
+"The use of a resource by the pods."
+input ResourceMetricSourceInput @goModel(model: "k8s.io/api/autoscaling/v2.ResourceMetricSource") {
+  "The resource, for example ` + "`" + `cpu` + "`" + `."
+  name: String! @goField(forceResolver: true)
+  "The value it should have."
+  target: MetricTargetInput!
+}
+
+"The use of a resource by one container of the pods."
+input ContainerResourceMetricSourceInput @goModel(model: "k8s.io/api/autoscaling/v2.ContainerResourceMetricSource") {
+  "The resource, for example ` + "`" + `cpu` + "`" + `."
+  name: String! @goField(forceResolver: true)
+  "The value it should have."
+  target: MetricTargetInput!
+  "The container."
+  container: String!
+}
+
+"A metric of something outside the clusters."
+input ExternalMetricSourceInput @goModel(model: "k8s.io/api/autoscaling/v2.ExternalMetricSource") {
+  "The metric."
+  metric: MetricIdentifierInput!
+  "The value it should have."
+  target: MetricTargetInput!
+}
+
+"Names a metric."
+input MetricIdentifierInput @goModel(model: "k8s.io/api/autoscaling/v2.MetricIdentifier") {
+  "Its name."
+  name: String!
+  "Which of its series; null for all."
+  selector: LabelSelectorInput
+}
+
+"The value that a metric should have."
+input MetricTargetInput @goModel(model: "k8s.io/api/autoscaling/v2.MetricTarget") {
+  "What the value is."
+  type: MetricTargetType!
+  "For ` + "`" + `VALUE` + "`" + `, as a quantity of Kubernetes."
+  value: String
+  "For ` + "`" + `AVERAGE_VALUE` + "`" + `, as a quantity of Kubernetes."
+  averageValue: String
+  "For ` + "`" + `UTILIZATION` + "`" + `, in percent of what the pods request."
+  averageUtilization: Int
+}
+
+"How fast replicas are added and removed."
+input ScalingBehaviorInput @goModel(model: "k8s.io/api/autoscaling/v2.HorizontalPodAutoscalerBehavior") {
+  "How they are added; null for the default."
+  scaleUp: ScalingRulesInput
+  "How they are removed; null for the default."
+  scaleDown: ScalingRulesInput
+}
+
+"How fast replicas change in one direction."
+input ScalingRulesInput @goModel(model: "k8s.io/api/autoscaling/v2.HPAScalingRules") {
+  "How many seconds of earlier wishes are taken into account; null for the default."
+  stabilizationWindowSeconds: Int
+  "Which of the policies counts. Null stands for ` + "`" + `MAX` + "`" + `."
+  selectPolicy: ScalingPolicySelect
+  "How many may change in how long a time."
+  policies: [ScalingPolicyInput!]
+  "How far a metric may be from its target before replicas change, as a quantity of Kubernetes; null for the default."
+  tolerance: String
+}
+
+"How many replicas may change in some time."
+input ScalingPolicyInput @goModel(model: "k8s.io/api/autoscaling/v2.HPAScalingPolicy") {
+  "What ` + "`" + `value` + "`" + ` counts."
+  type: ScalingPolicyType!
+  "How much may change."
+  value: Int!
+  "In how many seconds."
+  periodSeconds: Int!
+}
+
+"What a CronFederatedHPA scales and when."
+input CronFederatedHPASpecInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/autoscaling/v1alpha1.CronFederatedHPASpec") {
+  "What it scales: a workload or a FederatedHPA."
+  scaleTargetRef: ScaleTargetInput!
+  "When and to what."
+  rules: [CronFederatedHPARuleInput!]!
+}
+
+"A time at which a CronFederatedHPA scales."
+input CronFederatedHPARuleInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/autoscaling/v1alpha1.CronFederatedHPARule") {
+  "Its name."
+  name: String!
+  "When, in cron's format."
+  schedule: String!
+  "The replicas of a workload; null where the target is a FederatedHPA."
+  targetReplicas: Int
+  "The lower limit of a FederatedHPA; null to leave it."
+  targetMinReplicas: Int
+  "The upper limit of a FederatedHPA; null to leave it."
+  targetMaxReplicas: Int
+  "It does nothing. Null stands for false."
+  suspend: Boolean
+  "The time zone of the schedule, for example ` + "`" + `Europe/Berlin` + "`" + `; null for Karmada's own."
+  timeZone: String
+  "How many successful executions are kept. Null stands for 3."
+  successfulHistoryLimit: Int
+  "How many failed executions are kept. Null stands for 3."
+  failedHistoryLimit: Int
+}
+
+"What a MultiClusterService exposes, and where."
+input MultiClusterServiceSpecInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/networking/v1alpha1.MultiClusterServiceSpec") {
+  "How it is exposed."
+  types: [ExposureType!]!
+  "Which ports; empty for all of the Service."
+  ports: [ExposurePortInput!]
+  "In which clusters it is exposed."
+  range: ExposureRangeInput
+  "Clusters that have its pods."
+  serviceProvisionClusters: [String!] @deprecated(reason: "Karmada replaced it by providerClusters.")
+  "Clusters that can reach it."
+  serviceConsumptionClusters: [String!] @deprecated(reason: "Karmada replaced it by consumerClusters.")
+  "Clusters that have its pods; empty for all."
+  providerClusters: [ServiceClusterInput!]
+  "Clusters that can reach it; empty for all."
+  consumerClusters: [ServiceClusterInput!]
+}
+
+"A port that is exposed."
+input ExposurePortInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/networking/v1alpha1.ExposurePort") {
+  "Its name in the Service; empty where the Service has one port."
+  name: String
+  "Its number."
+  port: Int!
+}
+
+"In which clusters a Service is exposed."
+input ExposureRangeInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/networking/v1alpha1.ExposureRange") {
+  "Their names; empty for all."
+  clusterNames: [String!]
+}
+
+"A member cluster."
+input ServiceClusterInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/networking/v1alpha1.ClusterSelector") {
+  "Its name in the instance."
+  name: String!
+}
+
+"The limits of a FederatedResourceQuota."
+input FederatedResourceQuotaSpecInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.FederatedResourceQuotaSpec") {
+  "The limits in all clusters together, by resource."
+  overall: [ResourceQuantityInput!]! @goField(forceResolver: true)
+  "Limits of single clusters."
+  staticAssignments: [StaticClusterAssignmentInput!]
+}
+
+"The limits in one cluster."
+input StaticClusterAssignmentInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.StaticClusterAssignment") {
+  "The cluster's name in the instance."
+  clusterName: String!
+  "The limits, by resource."
+  hard: [ResourceQuantityInput!]! @goField(forceResolver: true)
+}
+
+"How much of a resource."
+input ResourceQuantityInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/karmadaresource.ResourceQuantity") {
+  "The resource, for example ` + "`" + `requests.cpu` + "`" + `."
+  name: String!
+  "The quantity of Kubernetes, for example ` + "`" + `500m` + "`" + `."
+  quantity: String!
+}
+
+"Which workloads a WorkloadRebalancer has scheduled anew."
+input WorkloadRebalancerSpecInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/apps/v1alpha1.WorkloadRebalancerSpec") {
+  "The workloads."
+  workloads: [RebalanceTargetInput!]!
+  "After how many seconds it is deleted once it is done; null to keep it."
+  ttlSecondsAfterFinished: Int
+}
+
+"An object that Karmada propagates."
+input RebalanceTargetInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/apps/v1alpha1.ObjectReference") {
+  "Group and version of its kind, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String!
+  "Its kind."
+  kind: String!
+  "Its name."
+  name: String!
+  "Its namespace; empty for an object without one."
+  namespace: String
+}
+`, BuiltIn: false},
+	{Name: "../schema/karmadaresourcemutation.graphqls", Input: `extend type Mutation {
+  "Create a FederatedHPA."
+  createFederatedHPA(
+    "What to create."
+    input: CreateFederatedHPAInput!
+  ): CreateFederatedHPAPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  """
+  Change a FederatedHPA. The spec is replaced as a whole: what the input leaves out is not kept, but as in
+  a new one.
+  """
+  updateFederatedHPA(
+    "What to change."
+    input: UpdateFederatedHPAInput!
+  ): UpdateFederatedHPAPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  "Delete a FederatedHPA."
+  deleteFederatedHPA(
+    "What to delete."
+    input: DeleteFederatedHPAInput!
+  ): DeleteFederatedHPAPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  "Create a CronFederatedHPA."
+  createCronFederatedHPA(
+    "What to create."
+    input: CreateCronFederatedHPAInput!
+  ): CreateCronFederatedHPAPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  """
+  Change a CronFederatedHPA. The spec is replaced as a whole: what the input leaves out is not kept, but as in
+  a new one.
+  """
+  updateCronFederatedHPA(
+    "What to change."
+    input: UpdateCronFederatedHPAInput!
+  ): UpdateCronFederatedHPAPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  "Delete a CronFederatedHPA."
+  deleteCronFederatedHPA(
+    "What to delete."
+    input: DeleteCronFederatedHPAInput!
+  ): DeleteCronFederatedHPAPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  "Create a MultiClusterService."
+  createMultiClusterService(
+    "What to create."
+    input: CreateMultiClusterServiceInput!
+  ): CreateMultiClusterServicePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  """
+  Change a MultiClusterService. The spec is replaced as a whole: what the input leaves out is not kept, but as in
+  a new one.
+  """
+  updateMultiClusterService(
+    "What to change."
+    input: UpdateMultiClusterServiceInput!
+  ): UpdateMultiClusterServicePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  "Delete a MultiClusterService."
+  deleteMultiClusterService(
+    "What to delete."
+    input: DeleteMultiClusterServiceInput!
+  ): DeleteMultiClusterServicePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  "Create a FederatedResourceQuota."
+  createFederatedResourceQuota(
+    "What to create."
+    input: CreateFederatedResourceQuotaInput!
+  ): CreateFederatedResourceQuotaPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  """
+  Change a FederatedResourceQuota. The spec is replaced as a whole: what the input leaves out is not kept, but as in
+  a new one.
+  """
+  updateFederatedResourceQuota(
+    "What to change."
+    input: UpdateFederatedResourceQuotaInput!
+  ): UpdateFederatedResourceQuotaPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  "Delete a FederatedResourceQuota."
+  deleteFederatedResourceQuota(
+    "What to delete."
+    input: DeleteFederatedResourceQuotaInput!
+  ): DeleteFederatedResourceQuotaPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  "Create a WorkloadRebalancer. Karmada schedules its workloads anew, once."
+  createWorkloadRebalancer(
+    "What to create."
+    input: CreateWorkloadRebalancerInput!
+  ): CreateWorkloadRebalancerPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  """
+  Change a WorkloadRebalancer. The spec is replaced as a whole: what the input leaves out is not kept, but as in
+  a new one.
+  """
+  updateWorkloadRebalancer(
+    "What to change."
+    input: UpdateWorkloadRebalancerInput!
+  ): UpdateWorkloadRebalancerPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+
+  "Delete a WorkloadRebalancer."
+  deleteWorkloadRebalancer(
+    "What to delete."
+    input: DeleteWorkloadRebalancerInput!
+  ): DeleteWorkloadRebalancerPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+}
+
+"A FederatedHPA to create."
+input CreateFederatedHPAInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.CreateFederatedHPAInput") {
+  "The instance to create it in."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [LabelInput!]
+  "Its annotations."
+  annotations: [AnnotationInput!]
+  "What it scales, by what and within which limits."
+  spec: FederatedHPASpecInput!
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A FederatedHPA that was created."
+type CreateFederatedHPAPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.CreatedFederatedHPA") {
+  "The object as the instance stored it; of a dry run, as it would have."
+  federatedHPA: FederatedHPA @goField(name: "Object")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A change of a FederatedHPA."
+input UpdateFederatedHPAInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.UpdateFederatedHPAInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The version that the change is based on. If the object has moved since, the change fails with CONFLICT."
+  resourceVersion: String!
+  "All its labels; null to leave them as they are. Karmada's own are kept in any case."
+  labels: [LabelInput!]
+  "All its annotations; null to leave them as they are. Karmada's own are kept in any case."
+  annotations: [AnnotationInput!]
+  "What it scales, by what and within which limits. Null to leave that as it is."
+  spec: FederatedHPASpecInput
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A FederatedHPA that was changed."
+type UpdateFederatedHPAPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.UpdatedFederatedHPA") {
+  "The object as the instance stored it; of a dry run, as it would have."
+  federatedHPA: FederatedHPA @goField(name: "Object")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A FederatedHPA to delete."
+input DeleteFederatedHPAInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.DeleteFederatedHPAInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Delete it only in this version, and fail with CONFLICT if it has moved; null for any version."
+  resourceVersion: String
+  "Check everything, and delete nothing."
+  dryRun: Boolean = false
+}
+
+"A FederatedHPA that was deleted."
+type DeleteFederatedHPAPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.DeletedFederatedHPA") {
+  "The object while Karmada cleans up behind it; null when it no longer exists, or would be."
+  federatedHPA: FederatedHPA @goField(name: "Object")
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A CronFederatedHPA to create."
+input CreateCronFederatedHPAInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.CreateCronFederatedHPAInput") {
+  "The instance to create it in."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [LabelInput!]
+  "Its annotations."
+  annotations: [AnnotationInput!]
+  "What it scales and when."
+  spec: CronFederatedHPASpecInput!
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A CronFederatedHPA that was created."
+type CreateCronFederatedHPAPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.CreatedCronFederatedHPA") {
+  "The object as the instance stored it; of a dry run, as it would have."
+  cronFederatedHPA: CronFederatedHPA @goField(name: "Object")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A change of a CronFederatedHPA."
+input UpdateCronFederatedHPAInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.UpdateCronFederatedHPAInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The version that the change is based on. If the object has moved since, the change fails with CONFLICT."
+  resourceVersion: String!
+  "All its labels; null to leave them as they are. Karmada's own are kept in any case."
+  labels: [LabelInput!]
+  "All its annotations; null to leave them as they are. Karmada's own are kept in any case."
+  annotations: [AnnotationInput!]
+  "What it scales and when. Null to leave that as it is."
+  spec: CronFederatedHPASpecInput
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A CronFederatedHPA that was changed."
+type UpdateCronFederatedHPAPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.UpdatedCronFederatedHPA") {
+  "The object as the instance stored it; of a dry run, as it would have."
+  cronFederatedHPA: CronFederatedHPA @goField(name: "Object")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A CronFederatedHPA to delete."
+input DeleteCronFederatedHPAInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.DeleteCronFederatedHPAInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Delete it only in this version, and fail with CONFLICT if it has moved; null for any version."
+  resourceVersion: String
+  "Check everything, and delete nothing."
+  dryRun: Boolean = false
+}
+
+"A CronFederatedHPA that was deleted."
+type DeleteCronFederatedHPAPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.DeletedCronFederatedHPA") {
+  "The object while Karmada cleans up behind it; null when it no longer exists, or would be."
+  cronFederatedHPA: CronFederatedHPA @goField(name: "Object")
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A MultiClusterService to create."
+input CreateMultiClusterServiceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.CreateMultiClusterServiceInput") {
+  "The instance to create it in."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [LabelInput!]
+  "Its annotations."
+  annotations: [AnnotationInput!]
+  "What it exposes, and where."
+  spec: MultiClusterServiceSpecInput!
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A MultiClusterService that was created."
+type CreateMultiClusterServicePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.CreatedMultiClusterService") {
+  "The object as the instance stored it; of a dry run, as it would have."
+  multiClusterService: MultiClusterService @goField(name: "Object")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A change of a MultiClusterService."
+input UpdateMultiClusterServiceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.UpdateMultiClusterServiceInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The version that the change is based on. If the object has moved since, the change fails with CONFLICT."
+  resourceVersion: String!
+  "All its labels; null to leave them as they are. Karmada's own are kept in any case."
+  labels: [LabelInput!]
+  "All its annotations; null to leave them as they are. Karmada's own are kept in any case."
+  annotations: [AnnotationInput!]
+  "What it exposes, and where. Null to leave that as it is."
+  spec: MultiClusterServiceSpecInput
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A MultiClusterService that was changed."
+type UpdateMultiClusterServicePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.UpdatedMultiClusterService") {
+  "The object as the instance stored it; of a dry run, as it would have."
+  multiClusterService: MultiClusterService @goField(name: "Object")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A MultiClusterService to delete."
+input DeleteMultiClusterServiceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.DeleteMultiClusterServiceInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Delete it only in this version, and fail with CONFLICT if it has moved; null for any version."
+  resourceVersion: String
+  "Check everything, and delete nothing."
+  dryRun: Boolean = false
+}
+
+"A MultiClusterService that was deleted."
+type DeleteMultiClusterServicePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.DeletedMultiClusterService") {
+  "The object while Karmada cleans up behind it; null when it no longer exists, or would be."
+  multiClusterService: MultiClusterService @goField(name: "Object")
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A FederatedResourceQuota to create."
+input CreateFederatedResourceQuotaInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.CreateFederatedResourceQuotaInput") {
+  "The instance to create it in."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [LabelInput!]
+  "Its annotations."
+  annotations: [AnnotationInput!]
+  "The limits."
+  spec: FederatedResourceQuotaSpecInput!
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A FederatedResourceQuota that was created."
+type CreateFederatedResourceQuotaPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.CreatedFederatedResourceQuota") {
+  "The object as the instance stored it; of a dry run, as it would have."
+  federatedResourceQuota: FederatedResourceQuota @goField(name: "Object")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A change of a FederatedResourceQuota."
+input UpdateFederatedResourceQuotaInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.UpdateFederatedResourceQuotaInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The version that the change is based on. If the object has moved since, the change fails with CONFLICT."
+  resourceVersion: String!
+  "All its labels; null to leave them as they are. Karmada's own are kept in any case."
+  labels: [LabelInput!]
+  "All its annotations; null to leave them as they are. Karmada's own are kept in any case."
+  annotations: [AnnotationInput!]
+  "The limits. Null to leave that as it is."
+  spec: FederatedResourceQuotaSpecInput
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A FederatedResourceQuota that was changed."
+type UpdateFederatedResourceQuotaPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.UpdatedFederatedResourceQuota") {
+  "The object as the instance stored it; of a dry run, as it would have."
+  federatedResourceQuota: FederatedResourceQuota @goField(name: "Object")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A FederatedResourceQuota to delete."
+input DeleteFederatedResourceQuotaInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.DeleteFederatedResourceQuotaInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Delete it only in this version, and fail with CONFLICT if it has moved; null for any version."
+  resourceVersion: String
+  "Check everything, and delete nothing."
+  dryRun: Boolean = false
+}
+
+"A FederatedResourceQuota that was deleted."
+type DeleteFederatedResourceQuotaPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.DeletedFederatedResourceQuota") {
+  "The object while Karmada cleans up behind it; null when it no longer exists, or would be."
+  federatedResourceQuota: FederatedResourceQuota @goField(name: "Object")
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A WorkloadRebalancer to create."
+input CreateWorkloadRebalancerInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.CreateWorkloadRebalancerInput") {
+  "The instance to create it in."
+  instance: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [LabelInput!]
+  "Its annotations."
+  annotations: [AnnotationInput!]
+  "Which workloads are scheduled anew."
+  spec: WorkloadRebalancerSpecInput!
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A WorkloadRebalancer that was created."
+type CreateWorkloadRebalancerPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.CreatedWorkloadRebalancer") {
+  "The object as the instance stored it; of a dry run, as it would have."
+  workloadRebalancer: WorkloadRebalancer @goField(name: "Object")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A change of a WorkloadRebalancer."
+input UpdateWorkloadRebalancerInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.UpdateWorkloadRebalancerInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its name."
+  name: String!
+  "The version that the change is based on. If the object has moved since, the change fails with CONFLICT."
+  resourceVersion: String!
+  "All its labels; null to leave them as they are. Karmada's own are kept in any case."
+  labels: [LabelInput!]
+  "All its annotations; null to leave them as they are. Karmada's own are kept in any case."
+  annotations: [AnnotationInput!]
+  "Which workloads are scheduled anew. Null to leave that as it is."
+  spec: WorkloadRebalancerSpecInput
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A WorkloadRebalancer that was changed."
+type UpdateWorkloadRebalancerPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.UpdatedWorkloadRebalancer") {
+  "The object as the instance stored it; of a dry run, as it would have."
+  workloadRebalancer: WorkloadRebalancer @goField(name: "Object")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A WorkloadRebalancer to delete."
+input DeleteWorkloadRebalancerInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.DeleteWorkloadRebalancerInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its name."
+  name: String!
+  "Delete it only in this version, and fail with CONFLICT if it has moved; null for any version."
+  resourceVersion: String
+  "Check everything, and delete nothing."
+  dryRun: Boolean = false
+}
+
+"A WorkloadRebalancer that was deleted."
+type DeleteWorkloadRebalancerPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources.DeletedWorkloadRebalancer") {
+  "The object while Karmada cleans up behind it; null when it no longer exists, or would be."
+  workloadRebalancer: WorkloadRebalancer @goField(name: "Object")
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/karmadaresourcespec.graphqls", Input: `"What a FederatedHPA scales, by what and within which limits."
 type FederatedHPASpec @goModel(model: "github.com/karmada-io/karmada/pkg/apis/autoscaling/v1alpha1.FederatedHPASpec") {
   "What it scales."
@@ -19702,7 +21015,7 @@ input CreatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
 "A PropagationPolicy that was created."
 type CreatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreatedPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  propagationPolicy: PropagationPolicy @goField(name: "Policy")
+  propagationPolicy: PropagationPolicy @goField(name: "Object")
   "What the change does, or would do in a dry run, and its author may not mean."
   warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
@@ -19734,7 +21047,7 @@ input UpdatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
 "A PropagationPolicy that was changed."
 type UpdatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.UpdatedPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  propagationPolicy: PropagationPolicy @goField(name: "Policy")
+  propagationPolicy: PropagationPolicy @goField(name: "Object")
   "What the change does, or would do in a dry run, and its author may not mean."
   warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
@@ -19765,7 +21078,7 @@ input DeletePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
 "A PropagationPolicy that was deleted."
 type DeletePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.DeletedPropagationPolicy") {
   "The policy while Karmada cleans up behind it; null when it no longer exists, or would be."
-  propagationPolicy: PropagationPolicy @goField(name: "Policy")
+  propagationPolicy: PropagationPolicy @goField(name: "Object")
   "Who used it."
   usedBy: PolicyUse!
   "Has later requests see what was written; null for a dry run."
@@ -19793,7 +21106,7 @@ input CreateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
 "A ClusterPropagationPolicy that was created."
 type CreateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreatedClusterPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Policy")
+  clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Object")
   "What the change does, or would do in a dry run, and its author may not mean."
   warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
@@ -19823,7 +21136,7 @@ input UpdateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
 "A ClusterPropagationPolicy that was changed."
 type UpdateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.UpdatedClusterPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Policy")
+  clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Object")
   "What the change does, or would do in a dry run, and its author may not mean."
   warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
@@ -19852,7 +21165,7 @@ input DeleteClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
 "A ClusterPropagationPolicy that was deleted."
 type DeleteClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.DeletedClusterPropagationPolicy") {
   "The policy while Karmada cleans up behind it; null when it no longer exists, or would be."
-  clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Policy")
+  clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Object")
   "Who used it."
   usedBy: PolicyUse!
   "Has later requests see what was written; null for a dry run."
@@ -19882,7 +21195,7 @@ input CreateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
 "An OverridePolicy that was created."
 type CreateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreatedOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  overridePolicy: OverridePolicy @goField(name: "Policy")
+  overridePolicy: OverridePolicy @goField(name: "Object")
   "What the change does, or would do in a dry run, and its author may not mean."
   warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
@@ -19914,7 +21227,7 @@ input UpdateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
 "An OverridePolicy that was changed."
 type UpdateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.UpdatedOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  overridePolicy: OverridePolicy @goField(name: "Policy")
+  overridePolicy: OverridePolicy @goField(name: "Object")
   "What the change does, or would do in a dry run, and its author may not mean."
   warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
@@ -19945,7 +21258,7 @@ input DeleteOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
 "An OverridePolicy that was deleted."
 type DeleteOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.DeletedOverridePolicy") {
   "The policy while Karmada cleans up behind it; null when it no longer exists, or would be."
-  overridePolicy: OverridePolicy @goField(name: "Policy")
+  overridePolicy: OverridePolicy @goField(name: "Object")
   "Who used it."
   usedBy: PolicyUse!
   "Has later requests see what was written; null for a dry run."
@@ -19973,7 +21286,7 @@ input CreateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
 "A ClusterOverridePolicy that was created."
 type CreateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.CreatedClusterOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Policy")
+  clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Object")
   "What the change does, or would do in a dry run, and its author may not mean."
   warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
@@ -20003,7 +21316,7 @@ input UpdateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
 "A ClusterOverridePolicy that was changed."
 type UpdateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.UpdatedClusterOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Policy")
+  clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Object")
   "What the change does, or would do in a dry run, and its author may not mean."
   warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
@@ -20032,7 +21345,7 @@ input DeleteClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
 "A ClusterOverridePolicy that was deleted."
 type DeleteClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.DeletedClusterOverridePolicy") {
   "The policy while Karmada cleans up behind it; null when it no longer exists, or would be."
-  clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Policy")
+  clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Object")
   "Who used it."
   usedBy: PolicyUse!
   "Has later requests see what was written; null for a dry run."
@@ -20040,7 +21353,7 @@ type DeleteClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/
 }
 
 "Who uses a policy."
-type PolicyUse @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.Use") {
+type PolicyUse @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/specs.Use") {
   "How many use it."
   count: Int!
   "There are more than were counted."
@@ -20050,7 +21363,7 @@ type PolicyUse @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/
 }
 
 "An object that uses a policy."
-type PolicyUser @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/policies.User") {
+type PolicyUser @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/specs.User") {
   "Group and version, for example ` + "`" + `apps/v1` + "`" + `."
   apiVersion: String!
   "The kind."
@@ -24528,6 +25841,42 @@ func (ec *executionContext) childFields_CreateClusterPropagationPolicyPayload(ct
 	return nil, fmt.Errorf("no field named %q was found under type CreateClusterPropagationPolicyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateCronFederatedHPAPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cronFederatedHPA":
+		return ec.fieldContext_CreateCronFederatedHPAPayload_cronFederatedHPA(ctx, field)
+	case "warnings":
+		return ec.fieldContext_CreateCronFederatedHPAPayload_warnings(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_CreateCronFederatedHPAPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateCronFederatedHPAPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateFederatedHPAPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "federatedHPA":
+		return ec.fieldContext_CreateFederatedHPAPayload_federatedHPA(ctx, field)
+	case "warnings":
+		return ec.fieldContext_CreateFederatedHPAPayload_warnings(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_CreateFederatedHPAPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateFederatedHPAPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateFederatedResourceQuotaPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "federatedResourceQuota":
+		return ec.fieldContext_CreateFederatedResourceQuotaPayload_federatedResourceQuota(ctx, field)
+	case "warnings":
+		return ec.fieldContext_CreateFederatedResourceQuotaPayload_warnings(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_CreateFederatedResourceQuotaPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateFederatedResourceQuotaPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateInstancePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "instance":
@@ -24538,6 +25887,18 @@ func (ec *executionContext) childFields_CreateInstancePayload(ctx context.Contex
 		return ec.fieldContext_CreateInstancePayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateInstancePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateMultiClusterServicePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "multiClusterService":
+		return ec.fieldContext_CreateMultiClusterServicePayload_multiClusterService(ctx, field)
+	case "warnings":
+		return ec.fieldContext_CreateMultiClusterServicePayload_warnings(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_CreateMultiClusterServicePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateMultiClusterServicePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateNamespacePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -24584,6 +25945,18 @@ func (ec *executionContext) childFields_CreateServicePayload(ctx context.Context
 		return ec.fieldContext_CreateServicePayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateServicePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateWorkloadRebalancerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "workloadRebalancer":
+		return ec.fieldContext_CreateWorkloadRebalancerPayload_workloadRebalancer(ctx, field)
+	case "warnings":
+		return ec.fieldContext_CreateWorkloadRebalancerPayload_warnings(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_CreateWorkloadRebalancerPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateWorkloadRebalancerPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CronFederatedHPA(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -24732,6 +26105,36 @@ func (ec *executionContext) childFields_DeleteClusterPropagationPolicyPayload(ct
 	return nil, fmt.Errorf("no field named %q was found under type DeleteClusterPropagationPolicyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteCronFederatedHPAPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cronFederatedHPA":
+		return ec.fieldContext_DeleteCronFederatedHPAPayload_cronFederatedHPA(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeleteCronFederatedHPAPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteCronFederatedHPAPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteFederatedHPAPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "federatedHPA":
+		return ec.fieldContext_DeleteFederatedHPAPayload_federatedHPA(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeleteFederatedHPAPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteFederatedHPAPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteFederatedResourceQuotaPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "federatedResourceQuota":
+		return ec.fieldContext_DeleteFederatedResourceQuotaPayload_federatedResourceQuota(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeleteFederatedResourceQuotaPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteFederatedResourceQuotaPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteInstancePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "instance":
@@ -24742,6 +26145,16 @@ func (ec *executionContext) childFields_DeleteInstancePayload(ctx context.Contex
 		return ec.fieldContext_DeleteInstancePayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteInstancePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteMultiClusterServicePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "multiClusterService":
+		return ec.fieldContext_DeleteMultiClusterServicePayload_multiClusterService(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeleteMultiClusterServicePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteMultiClusterServicePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteNamespacePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -24790,6 +26203,16 @@ func (ec *executionContext) childFields_DeleteResourcePayload(ctx context.Contex
 		return ec.fieldContext_DeleteResourcePayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteResourcePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteWorkloadRebalancerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "workloadRebalancer":
+		return ec.fieldContext_DeleteWorkloadRebalancerPayload_workloadRebalancer(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeleteWorkloadRebalancerPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteWorkloadRebalancerPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeployApplicationPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -28002,6 +29425,42 @@ func (ec *executionContext) childFields_UpdateClusterPropagationPolicyPayload(ct
 	return nil, fmt.Errorf("no field named %q was found under type UpdateClusterPropagationPolicyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UpdateCronFederatedHPAPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cronFederatedHPA":
+		return ec.fieldContext_UpdateCronFederatedHPAPayload_cronFederatedHPA(ctx, field)
+	case "warnings":
+		return ec.fieldContext_UpdateCronFederatedHPAPayload_warnings(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UpdateCronFederatedHPAPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateCronFederatedHPAPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateFederatedHPAPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "federatedHPA":
+		return ec.fieldContext_UpdateFederatedHPAPayload_federatedHPA(ctx, field)
+	case "warnings":
+		return ec.fieldContext_UpdateFederatedHPAPayload_warnings(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UpdateFederatedHPAPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateFederatedHPAPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateFederatedResourceQuotaPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "federatedResourceQuota":
+		return ec.fieldContext_UpdateFederatedResourceQuotaPayload_federatedResourceQuota(ctx, field)
+	case "warnings":
+		return ec.fieldContext_UpdateFederatedResourceQuotaPayload_warnings(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UpdateFederatedResourceQuotaPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateFederatedResourceQuotaPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UpdateInstancePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "instance":
@@ -28020,6 +29479,18 @@ func (ec *executionContext) childFields_UpdateMemberClusterPayload(ctx context.C
 		return ec.fieldContext_UpdateMemberClusterPayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateMemberClusterPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateMultiClusterServicePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "multiClusterService":
+		return ec.fieldContext_UpdateMultiClusterServicePayload_multiClusterService(ctx, field)
+	case "warnings":
+		return ec.fieldContext_UpdateMultiClusterServicePayload_warnings(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UpdateMultiClusterServicePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateMultiClusterServicePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateNamespacePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -28054,6 +29525,18 @@ func (ec *executionContext) childFields_UpdatePropagationPolicyPayload(ctx conte
 		return ec.fieldContext_UpdatePropagationPolicyPayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdatePropagationPolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateWorkloadRebalancerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "workloadRebalancer":
+		return ec.fieldContext_UpdateWorkloadRebalancerPayload_workloadRebalancer(ctx, field)
+	case "warnings":
+		return ec.fieldContext_UpdateWorkloadRebalancerPayload_warnings(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UpdateWorkloadRebalancerPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateWorkloadRebalancerPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -6,8 +6,11 @@ import (
 )
 
 const (
-	karmadaPolicies = "policy.karmada.io"
-	karmadaClusters = "cluster.karmada.io"
+	karmadaPolicies   = "policy.karmada.io"
+	karmadaClusters   = "cluster.karmada.io"
+	karmadaScaling    = "autoscaling.karmada.io"
+	karmadaNetworking = "networking.karmada.io"
+	karmadaApps       = "apps.karmada.io"
 
 	readByPatch   = "`readSecrets` for a JSON patch that reads a Secret or a Work"
 	readPromoted  = "`readSecrets` for Secrets"
@@ -31,7 +34,12 @@ func verbs(of ...authz.Verb) []authz.Verb { return of }
 
 // policy is the line of a mutation of policies.
 func policy(in Place, verb authz.Verb, right, resource string) Field {
-	return Field{In: in, Verbs: verbs(verb), Inside: []Right{{right, karmadaPolicies, resource}}}
+	return karmada(in, verb, right, karmadaPolicies, resource)
+}
+
+// karmada is the line of a mutation of a kind of Karmada's own API.
+func karmada(in Place, verb authz.Verb, right, group, resource string) Field {
+	return Field{In: in, Verbs: verbs(verb), Inside: []Right{{right, group, resource}}}
 }
 
 // workload is the line of a mutation that changes a workload.
@@ -129,4 +137,20 @@ var Fields = map[string]Field{
 	"Mutation.createClusterOverridePolicy":    policy(Wide, authz.VerbCreate, "create", "clusteroverridepolicies"),
 	"Mutation.updateClusterOverridePolicy":    policy(Wide, authz.VerbUpdate, "update", "clusteroverridepolicies"),
 	"Mutation.deleteClusterOverridePolicy":    policy(Wide, authz.VerbDelete, "delete", "clusteroverridepolicies"),
+
+	"Mutation.createFederatedHPA":           karmada(Namespaced, authz.VerbCreate, "create", karmadaScaling, "federatedhpas"),
+	"Mutation.updateFederatedHPA":           karmada(Namespaced, authz.VerbUpdate, "update", karmadaScaling, "federatedhpas"),
+	"Mutation.deleteFederatedHPA":           karmada(Namespaced, authz.VerbDelete, "delete", karmadaScaling, "federatedhpas"),
+	"Mutation.createCronFederatedHPA":       karmada(Namespaced, authz.VerbCreate, "create", karmadaScaling, "cronfederatedhpas"),
+	"Mutation.updateCronFederatedHPA":       karmada(Namespaced, authz.VerbUpdate, "update", karmadaScaling, "cronfederatedhpas"),
+	"Mutation.deleteCronFederatedHPA":       karmada(Namespaced, authz.VerbDelete, "delete", karmadaScaling, "cronfederatedhpas"),
+	"Mutation.createMultiClusterService":    karmada(Namespaced, authz.VerbCreate, "create", karmadaNetworking, "multiclusterservices"),
+	"Mutation.updateMultiClusterService":    karmada(Namespaced, authz.VerbUpdate, "update", karmadaNetworking, "multiclusterservices"),
+	"Mutation.deleteMultiClusterService":    karmada(Namespaced, authz.VerbDelete, "delete", karmadaNetworking, "multiclusterservices"),
+	"Mutation.createFederatedResourceQuota": karmada(Namespaced, authz.VerbCreate, "create", karmadaPolicies, "federatedresourcequotas"),
+	"Mutation.updateFederatedResourceQuota": karmada(Namespaced, authz.VerbUpdate, "update", karmadaPolicies, "federatedresourcequotas"),
+	"Mutation.deleteFederatedResourceQuota": karmada(Namespaced, authz.VerbDelete, "delete", karmadaPolicies, "federatedresourcequotas"),
+	"Mutation.createWorkloadRebalancer":     karmada(Wide, authz.VerbCreate, "create", karmadaApps, "workloadrebalancers"),
+	"Mutation.updateWorkloadRebalancer":     karmada(Wide, authz.VerbUpdate, "update", karmadaApps, "workloadrebalancers"),
+	"Mutation.deleteWorkloadRebalancer":     karmada(Wide, authz.VerbDelete, "delete", karmadaApps, "workloadrebalancers"),
 }

@@ -18,7 +18,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
-	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 )
 
 // shown gives a spec as the API shows it, with all fields.
@@ -83,13 +83,13 @@ func taken[S any](t *testing.T, input map[string]any) S {
 	}
 	asked := false
 	resp := run(t, &Resolver{}, intercept{"Mutation." + mutation: func(_ context.Context, fc *graphql.FieldContext) (any, error) {
-		spec, asked = fc.Args["input"].(policies.CreateInput[S]).Spec, true
+		spec, asked = fc.Args["input"].(specs.CreateInput[S]).Spec, true
 		return nil, context.Canceled
 	}}, fmt.Sprintf(`mutation($in: %sInput!) { %s(input: $in) { __typename } }`, name, mutation), string(variables))
 	if !asked {
 		t.Fatalf("the input %s was refused: %v", variables, resp.Errors)
 	}
-	spec, err = policies.Canonical(spec)
+	spec, err = specs.Canonical(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,58 +9,58 @@ import (
 	"context"
 
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
-	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 )
 
-func (r *mutationResolver) CreatePropagationPolicy(ctx context.Context, input policies.CreateInput[v1alpha1.PropagationSpec]) (*policies.Written[policy.PropagationPolicy], error) {
+func (r *mutationResolver) CreatePropagationPolicy(ctx context.Context, input specs.CreateInput[v1alpha1.PropagationSpec]) (*specs.Written[policy.PropagationPolicy], error) {
 	return r.Fleet.Write.Policies.Propagation.Create(ctx, input)
 }
 
-func (r *mutationResolver) UpdatePropagationPolicy(ctx context.Context, input policies.UpdateInput[v1alpha1.PropagationSpec]) (*policies.Written[policy.PropagationPolicy], error) {
+func (r *mutationResolver) UpdatePropagationPolicy(ctx context.Context, input specs.UpdateInput[v1alpha1.PropagationSpec]) (*specs.Written[policy.PropagationPolicy], error) {
 	input.Sent = sent(ctx, "input", "spec")
 	return r.Fleet.Write.Policies.Propagation.Update(ctx, input)
 }
 
-func (r *mutationResolver) DeletePropagationPolicy(ctx context.Context, input policies.DeleteInput) (*policies.Deleted[policy.PropagationPolicy], error) {
+func (r *mutationResolver) DeletePropagationPolicy(ctx context.Context, input specs.DeleteInput) (*specs.Deleted[policy.PropagationPolicy], error) {
 	return r.Fleet.Write.Policies.Propagation.Delete(ctx, input)
 }
 
-func (r *mutationResolver) CreateClusterPropagationPolicy(ctx context.Context, input policies.CreateInput[v1alpha1.PropagationSpec]) (*policies.Written[policy.ClusterPropagationPolicy], error) {
+func (r *mutationResolver) CreateClusterPropagationPolicy(ctx context.Context, input specs.CreateInput[v1alpha1.PropagationSpec]) (*specs.Written[policy.ClusterPropagationPolicy], error) {
 	return r.Fleet.Write.Policies.ClusterPropagation.Create(ctx, input)
 }
 
-func (r *mutationResolver) UpdateClusterPropagationPolicy(ctx context.Context, input policies.UpdateInput[v1alpha1.PropagationSpec]) (*policies.Written[policy.ClusterPropagationPolicy], error) {
+func (r *mutationResolver) UpdateClusterPropagationPolicy(ctx context.Context, input specs.UpdateInput[v1alpha1.PropagationSpec]) (*specs.Written[policy.ClusterPropagationPolicy], error) {
 	input.Sent = sent(ctx, "input", "spec")
 	return r.Fleet.Write.Policies.ClusterPropagation.Update(ctx, input)
 }
 
-func (r *mutationResolver) DeleteClusterPropagationPolicy(ctx context.Context, input policies.DeleteInput) (*policies.Deleted[policy.ClusterPropagationPolicy], error) {
+func (r *mutationResolver) DeleteClusterPropagationPolicy(ctx context.Context, input specs.DeleteInput) (*specs.Deleted[policy.ClusterPropagationPolicy], error) {
 	return r.Fleet.Write.Policies.ClusterPropagation.Delete(ctx, input)
 }
 
-func (r *mutationResolver) CreateOverridePolicy(ctx context.Context, input policies.CreateInput[v1alpha1.OverrideSpec]) (*policies.Written[policy.OverridePolicy], error) {
+func (r *mutationResolver) CreateOverridePolicy(ctx context.Context, input specs.CreateInput[v1alpha1.OverrideSpec]) (*specs.Written[policy.OverridePolicy], error) {
 	return r.Fleet.Write.Policies.Override.Create(ctx, input)
 }
 
-func (r *mutationResolver) UpdateOverridePolicy(ctx context.Context, input policies.UpdateInput[v1alpha1.OverrideSpec]) (*policies.Written[policy.OverridePolicy], error) {
+func (r *mutationResolver) UpdateOverridePolicy(ctx context.Context, input specs.UpdateInput[v1alpha1.OverrideSpec]) (*specs.Written[policy.OverridePolicy], error) {
 	input.Sent = sent(ctx, "input", "spec")
 	return r.Fleet.Write.Policies.Override.Update(ctx, input)
 }
 
-func (r *mutationResolver) DeleteOverridePolicy(ctx context.Context, input policies.DeleteInput) (*policies.Deleted[policy.OverridePolicy], error) {
+func (r *mutationResolver) DeleteOverridePolicy(ctx context.Context, input specs.DeleteInput) (*specs.Deleted[policy.OverridePolicy], error) {
 	return r.Fleet.Write.Policies.Override.Delete(ctx, input)
 }
 
-func (r *mutationResolver) CreateClusterOverridePolicy(ctx context.Context, input policies.CreateInput[v1alpha1.OverrideSpec]) (*policies.Written[policy.ClusterOverridePolicy], error) {
+func (r *mutationResolver) CreateClusterOverridePolicy(ctx context.Context, input specs.CreateInput[v1alpha1.OverrideSpec]) (*specs.Written[policy.ClusterOverridePolicy], error) {
 	return r.Fleet.Write.Policies.ClusterOverride.Create(ctx, input)
 }
 
-func (r *mutationResolver) UpdateClusterOverridePolicy(ctx context.Context, input policies.UpdateInput[v1alpha1.OverrideSpec]) (*policies.Written[policy.ClusterOverridePolicy], error) {
+func (r *mutationResolver) UpdateClusterOverridePolicy(ctx context.Context, input specs.UpdateInput[v1alpha1.OverrideSpec]) (*specs.Written[policy.ClusterOverridePolicy], error) {
 	input.Sent = sent(ctx, "input", "spec")
 	return r.Fleet.Write.Policies.ClusterOverride.Update(ctx, input)
 }
 
-func (r *mutationResolver) DeleteClusterOverridePolicy(ctx context.Context, input policies.DeleteInput) (*policies.Deleted[policy.ClusterOverridePolicy], error) {
+func (r *mutationResolver) DeleteClusterOverridePolicy(ctx context.Context, input specs.DeleteInput) (*specs.Deleted[policy.ClusterOverridePolicy], error) {
 	return r.Fleet.Write.Policies.ClusterOverride.Delete(ctx, input)
 }

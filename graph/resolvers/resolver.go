@@ -33,6 +33,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
+	"github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/moves"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
@@ -96,6 +97,7 @@ type Write struct {
 	Instances    *instances.Service
 	RoleBindings *rolebindings.Service
 	Policies     *policies.Writes
+	Karmada      *karmadaresources.Writes
 	Workloads    *workloads.Service
 	Bulk         *bulk.Service
 	Moves        *moves.Service

@@ -73,25 +73,15 @@ func TestCollectedKindsOfAnInstance(t *testing.T) {
 	listedAs("admin", admin, "LIVE", a+"/limits "+b+"/limits")
 	refused()
 
-	collect := func(kinds *kairshipv1alpha1.CollectedKinds) error {
-		alpha := &kairshipv1alpha1.Instance{}
-		global := on.fleet.Client(t, "global")
-		if err := global.Get(context.Background(), client.ObjectKey{Name: "alpha"}, alpha); err != nil {
-			return err
-		}
-		before := alpha.DeepCopy()
-		alpha.Spec.Collect = kinds
-		return global.Patch(context.Background(), alpha, client.MergeFrom(before))
-	}
 	t.Cleanup(func() {
-		if err := collect(nil); err != nil {
+		if err := setCollected(t, on, nil); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := collect(&kairshipv1alpha1.CollectedKinds{OfMembers: []kairshipv1alpha1.CollectedKind{{Version: "v1", Resource: "secrets"}}}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "Secrets are not collected") {
+	if err := setCollected(t, on, &kairshipv1alpha1.CollectedKinds{OfMembers: []kairshipv1alpha1.CollectedKind{{Version: "v1", Resource: "secrets"}}}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "Secrets are not collected") {
 		t.Errorf("Secrets are collected: %v", err)
 	}
-	if err := collect(&kairshipv1alpha1.CollectedKinds{
+	if err := setCollected(t, on, &kairshipv1alpha1.CollectedKinds{
 		OfInstance: []kairshipv1alpha1.CollectedKind{{Version: "v1", Resource: "limitranges"}},
 		OfMembers:  []kairshipv1alpha1.CollectedKind{{Version: "v1", Resource: "serviceaccounts"}},
 	}); err != nil {
@@ -111,9 +101,21 @@ func TestCollectedKindsOfAnInstance(t *testing.T) {
 		t.Errorf("an editor of another namespace has %v, error %v", got, err)
 	}
 
-	if err := collect(nil); err != nil {
+	if err := setCollected(t, on, nil); err != nil {
 		t.Fatal(err)
 	}
 	listedAs("admin", admin, "LIVE", a+"/limits "+b+"/limits")
 	refused()
+}
+
+// setCollected sets which kinds are collected of alpha besides those of the fleet.
+func setCollected(t *testing.T, on *target, kinds *kairshipv1alpha1.CollectedKinds) error {
+	t.Helper()
+	alpha, global := &kairshipv1alpha1.Instance{}, on.fleet.Client(t, "global")
+	if err := global.Get(context.Background(), client.ObjectKey{Name: "alpha"}, alpha); err != nil {
+		return err
+	}
+	before := alpha.DeepCopy()
+	alpha.Spec.Collect = kinds
+	return global.Patch(context.Background(), alpha, client.MergeFrom(before))
 }

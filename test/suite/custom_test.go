@@ -8,6 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/internal/poll"
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -158,5 +162,57 @@ func TestCustomWorkloadsOfOneNamespace(t *testing.T) {
 		if strings.Contains(string(r.Body), "thumbnails") || !strings.Contains(string(r.Body), `"totalCount":0`) || len(r.Errors) > 0 {
 			t.Errorf("%s reads %s", name, r.Body)
 		}
+	}
+}
+
+// TestObjectsOfACustomWorkload collects the kind of the sample from the members: its objects there are shown, and
+// the pods that they own.
+func TestObjectsOfACustomWorkload(t *testing.T) {
+	on := open(t)
+	inside, outside := newPerson(t, on, nil), newPerson(t, on, nil)
+	bindingIn(t, on, inside, kairshipv1alpha1.RoleEditor, "alpha", "media")
+	bindingIn(t, on, outside, kairshipv1alpha1.RoleEditor, "alpha", "shop")
+	t.Cleanup(func() {
+		if err := setCollected(t, on, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	kind := kairshipv1alpha1.CollectedKind{Group: "media.example.com", Version: "v1", Resource: "transcoders"}
+	if err := setCollected(t, on, &kairshipv1alpha1.CollectedKinds{OfMembers: []kairshipv1alpha1.CollectedKind{kind}}); err != nil {
+		t.Fatal(err)
+	}
+	m1, owner := on.fleet.Client(t, "m1"), &unstructured.Unstructured{}
+	owner.SetAPIVersion("media.example.com/v1")
+	owner.SetKind("Transcoder")
+	if err := m1.Get(t.Context(), client.ObjectKey{Namespace: "media", Name: "thumbnails"}, owner); err != nil {
+		t.Fatal(err)
+	}
+	one := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "media", Name: "suite-" + newID(), OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: owner.GetAPIVersion(), Kind: owner.GetKind(), Name: owner.GetName(), UID: owner.GetUID(), Controller: new(true)},
+		}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/media/transcoder:1"}}},
+	}
+	if err := m1.Create(t.Context(), one); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.IgnoreNotFound(m1.Delete(context.Background(), one, client.GracePeriodSeconds(0))) })
+	const query = `{ workloads(filter: {customKinds: ["Transcoder.media.example.com"], namespaces: ["media"]}) { nodes { placements { clusterName object { name pods { name } } drift { drifted } } } } }`
+	want := fmt.Sprintf(`{"workloads":{"nodes":[{"placements":[{"clusterName":"m1","object":{"name":"thumbnails","pods":[{"name":%q}]},"drift":null},`+
+		`{"clusterName":"m2","object":{"name":"thumbnails","pods":[]},"drift":null}]}]}}`, one.Name)
+	for who, tt := range map[string]struct {
+		as   *gql.Client
+		want string
+	}{
+		"admin": {on.kairship, want}, "alice": {on.as(t, "alice"), want}, "an editor of media": {inside.Client, want},
+		"an editor of shop": {outside.Client, `{"workloads":{"nodes":[]}}`}, "bob": {on.as(t, "bob"), `{"workloads":{"nodes":[]}}`}, "mallory": {on.as(t, "mallory"), `{"workloads":{"nodes":[]}}`},
+	} {
+		poll.Until(t, propagationTimeout, who+" has the objects that they may see", func(ctx context.Context) error {
+			r, err := tt.as.Do(ctx, gql.Request{Query: query})
+			if err == nil && (string(r.Data) != tt.want || len(r.Errors) > 0) {
+				err = fmt.Errorf("got %s, want %s", r.Body, tt.want)
+			}
+			return err
+		})
 	}
 }

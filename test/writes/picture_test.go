@@ -28,6 +28,8 @@ var inNamespaces = []schema.GroupVersionKind{
 	{Group: "batch", Version: "v1", Kind: "Job"}, {Group: "batch", Version: "v1", Kind: "CronJob"},
 	{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
 	{Group: "policy.karmada.io", Version: "v1alpha1", Kind: "PropagationPolicy"}, {Group: "policy.karmada.io", Version: "v1alpha1", Kind: "OverridePolicy"},
+	{Group: "autoscaling.karmada.io", Version: "v1alpha1", Kind: "FederatedHPA"}, {Group: "autoscaling.karmada.io", Version: "v1alpha1", Kind: "CronFederatedHPA"},
+	{Group: "networking.karmada.io", Version: "v1alpha1", Kind: "MultiClusterService"}, {Group: "policy.karmada.io", Version: "v1alpha1", Kind: "FederatedResourceQuota"},
 }
 
 // alone are the kinds without namespace, of which the one that an input names is
@@ -36,6 +38,7 @@ var alone = map[string][]schema.GroupVersionKind{
 	"instance": {
 		{Version: "v1", Kind: "Namespace"}, {Group: "cluster.karmada.io", Version: "v1alpha1", Kind: "Cluster"},
 		{Group: "policy.karmada.io", Version: "v1alpha1", Kind: "ClusterPropagationPolicy"}, {Group: "policy.karmada.io", Version: "v1alpha1", Kind: "ClusterOverridePolicy"},
+		{Group: "apps.karmada.io", Version: "v1alpha1", Kind: "WorkloadRebalancer"},
 	},
 	"global": {{Group: "kairship.io", Version: "v1alpha1", Kind: "Cluster"}, {Group: "kairship.io", Version: "v1alpha1", Kind: "Instance"}},
 }

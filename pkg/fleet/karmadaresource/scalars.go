@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kubernetes "k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/enum"
 )
 
@@ -140,4 +141,17 @@ func Quantities(list corev1.ResourceList) []ResourceQuantity {
 		out = append(out, ResourceQuantity{string(name), list[name]})
 	}
 	return out
+}
+
+// List makes Kubernetes' list of resources of an input at a path, and refuses a resource that is named twice.
+func List(of []ResourceQuantity, at string) (corev1.ResourceList, error) {
+	list := make(corev1.ResourceList, len(of))
+	for i, r := range of {
+		name := corev1.ResourceName(r.Name)
+		if _, twice := list[name]; twice {
+			return nil, apierror.Invalid(fmt.Sprintf("%s[%d].name", at, i), "%q is named twice", r.Name)
+		}
+		list[name] = r.Quantity
+	}
+	return list, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
@@ -54,6 +55,14 @@ func NewService(resources *resource.Service) *Service {
 		FederatedResourceQuotas: &Kind[FederatedResourceQuota]{resources, index.FederatedResourceQuotas, decoded(newFederatedResourceQuota)},
 		WorkloadRebalancers:     &Kind[WorkloadRebalancer]{resources, index.WorkloadRebalancers, decoded(newWorkloadRebalancer)},
 	}
+}
+
+// Type returns the kind that is read.
+func (k *Kind[T]) Type() index.Type { return k.of }
+
+// Make makes an object of what the index or an instance has.
+func (k *Kind[T]) Make(instance string, o *index.Object, fresh freshness.Freshness) (*T, error) {
+	return k.make(instance, o, fresh)
 }
 
 func (k *Kind[T]) path() resource.Kind {

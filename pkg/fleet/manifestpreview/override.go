@@ -18,7 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
-	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
@@ -58,8 +58,8 @@ func (s *Service) ExpectOverride(ctx context.Context, verb authz.Verb, instance,
 }
 
 func (s *Service) override(ctx context.Context, instance string, verb authz.Verb, in OverrideInput) (*Preview, error) {
-	attempt := policies.Attempt[policyv1alpha1.OverrideSpec]{Verb: verb, Instance: instance, Name: in.Name, Spec: in.Spec}
-	var tried *policies.Tried
+	attempt := specs.Attempt[policyv1alpha1.OverrideSpec]{Verb: verb, Instance: instance, Name: in.Name, Spec: in.Spec}
+	var tried *specs.Tried
 	var err error
 	if in.Namespace == nil {
 		tried, err = s.Policies.ClusterOverride.Try(ctx, attempt)
@@ -99,7 +99,7 @@ type change struct {
 	specs         []*policyv1alpha1.OverrideSpec
 }
 
-func changeOf(tried *policies.Tried) (*change, error) {
+func changeOf(tried *specs.Tried) (*change, error) {
 	c := &change{}
 	for _, one := range []struct {
 		from *unstructured.Unstructured

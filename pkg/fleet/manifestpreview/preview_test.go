@@ -10,7 +10,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/whatif/manifest"
-	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 )
 
 func stored(namespace string, selectors ...any) *unstructured.Unstructured {
@@ -26,7 +26,7 @@ func selector(kind, name string) map[string]any {
 
 // TestChangeSelectsBeforeAndAfter checks that an object is compared which the policy selects on either side.
 func TestChangeSelectsBeforeAndAfter(t *testing.T) {
-	c, err := changeOf(&policies.Tried{Before: stored("shop", selector("Deployment", "old")), After: stored("shop", selector("Deployment", "new"))})
+	c, err := changeOf(&specs.Tried{Before: stored("shop", selector("Deployment", "old")), After: stored("shop", selector("Deployment", "new"))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestChangeSelectsBeforeAndAfter(t *testing.T) {
 			t.Errorf("the template %s is selected: %v", name, got)
 		}
 	}
-	all, err := changeOf(&policies.Tried{After: stored("")})
+	all, err := changeOf(&specs.Tried{After: stored("")})
 	if err != nil || all.before != nil || all.after == nil {
 		t.Fatalf("%+v, %v", all, err)
 	}

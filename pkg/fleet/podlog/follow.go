@@ -143,7 +143,7 @@ func (s *Service) lookOf(t Target, a Args) (look, error) {
 	case t.Pod != nil && t.Kind == nil && t.Name == nil:
 		return func(ctx context.Context) (*targets, error) { return s.podOf(ctx, t, a) }, nil
 	case t.Pod == nil && t.Kind != nil && *t.Kind == workload.KindCustom:
-		return nil, noPods()
+		return nil, apierror.Invalid("kind", "which custom workload is not named by its kind: follow its pods one by one, which the field pods of the instance finds, for example by their labels")
 	case t.Pod == nil && t.Kind != nil && t.Name != nil:
 		return func(ctx context.Context) (*targets, error) {
 			needs := workload.Needs{Template: index.Metadata, Status: true, Objects: true, ObjectDetail: index.Metadata, Pods: true}

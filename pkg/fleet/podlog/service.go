@@ -72,19 +72,20 @@ func (s *Service) OfPod(ctx context.Context, p *pod.Pod, a Args) (*Logs, error) 
 
 // OfWorkload reads the logs of the pods of a workload that the caller may see.
 func (s *Service) OfWorkload(ctx context.Context, w *workload.Workload, a Args) (*Logs, error) {
-	if w.Kind() == workload.KindCustom {
-		return &Logs{Lines: []Line{}, Omitted: []Omission{}, Freshness: w.Fresh, Errors: []error{noPods()}}, nil
-	}
 	found, err := s.targetsOf(ctx, w, a.Clusters)
 	if err != nil {
 		return nil, err
 	}
+	if w.Kind() == workload.KindCustom && len(found.containers) == 0 {
+		return &Logs{Lines: []Line{}, Omitted: []Omission{}, Freshness: w.Fresh, Errors: []error{noPods()}}, nil
+	}
 	return s.read(ctx, w.Instance, found, a)
 }
 
-// noPods is the error of a custom workload: which pods it has, only its own controller knows.
+// noPods is the error of a custom workload of which no pods are known.
 func noPods() error {
-	return apierror.Invalid("kind", "the pods of a custom workload are not known: find them with the field pods of the instance, for example by their labels, and read the logs of these")
+	return apierror.Invalid("kind", "no pods of the custom workload are known: that takes its kind in spec.collect.ofMembers of the Instance, and pods that it, a ReplicaSet or a Job of it owns. "+
+		"Find others with the field pods of the instance, for example by their labels, and read the logs of these")
 }
 
 // targets are the containers of some pods.

@@ -10,7 +10,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/whatif"
-	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 )
 
 // PolicyVerb is what is done to a policy.
@@ -73,8 +73,8 @@ func (s *Service) policy(ctx context.Context, instance string, in PolicyInput) (
 
 // try has the instance check the change, which completes it.
 func (s *Service) try(ctx context.Context, instance string, in PolicyInput) (*whatif.Change, error) {
-	attempt := policies.Attempt[policyv1alpha1.PropagationSpec]{Verb: verbs[in.Verb], Instance: instance, Name: in.Name, Spec: in.Spec}
-	var tried *policies.Tried
+	attempt := specs.Attempt[policyv1alpha1.PropagationSpec]{Verb: verbs[in.Verb], Instance: instance, Name: in.Name, Spec: in.Spec}
+	var tried *specs.Tried
 	var err error
 	if in.Namespace == nil {
 		tried, err = s.Policies.ClusterPropagation.Try(ctx, attempt)

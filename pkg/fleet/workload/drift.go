@@ -43,6 +43,9 @@ type DriftField struct {
 // and the user sees both.
 func (s *Service) Drift(ctx context.Context, p *Placement) (*Drift, error) {
 	w := p.workload
+	if w.kind.Custom() {
+		return nil, nil //nolint:nilnil // Karmada's defaults and what it retains are not known of other kinds.
+	}
 	m, err := s.Object(ctx, p, index.Whole)
 	if err != nil || m == nil {
 		return nil, err

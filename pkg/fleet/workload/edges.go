@@ -127,21 +127,22 @@ func (s *Service) OverridePolicy(ctx context.Context, o *Override, detail index.
 }
 
 // Object returns so much of the object that runs in the placement's cluster; nil
-// when the cluster is not in the inventory or has none.
+// when the cluster is not in the inventory or has none, or when the kind is not collected of it.
 func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail) (*MemberObject, error) {
 	w := p.workload
 	fresh, held := s.collected(ctx, w.settingNow())[p.Cluster]
 	if !held {
 		return nil, nil //nolint:nilnil // Nothing is collected from a foreign member.
 	}
-	if w.kind.Custom() {
-		return nil, nil //nolint:nilnil // What the index has of its kind in the member is a resource.
+	key := memberObjectKey(w.Indexed, p.Cluster)
+	if known, err := s.collects(ctx, key); err != nil || !known {
+		return nil, apierror.In(err, w.Instance)
 	}
-	o, err := s.optional(ctx, memberObjectKey(w.Indexed, p.Cluster), detail)
+	o, err := s.optional(ctx, key, detail)
 	if err != nil || o == nil {
 		return nil, apierror.In(err, w.Instance)
 	}
-	decoded, err := index.Decode[Object](o)
+	decoded, err := decodeObject(o)
 	if err != nil {
 		return nil, err
 	}

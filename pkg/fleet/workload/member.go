@@ -17,7 +17,7 @@ func newMemberObject(instance string, o *index.Object, fresh freshness.Freshness
 
 // Images of its containers, after overrides.
 func (m *MemberObject) Images() ([]string, error) {
-	o, err := index.Decode[Object](m.Indexed)
+	o, err := decodeObject(m.Indexed)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,10 @@ import (
 	"sync"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
@@ -138,14 +141,16 @@ func (p *prefetch) start(all []placed) {
 				whole = append(whole, workKey(one.row, cluster))
 				p.unwell[memberObjectKey(one.row, cluster)] = slices.Contains(one.unwell, cluster)
 			}
-			if _, custom := customKindOf(one.row); custom || !p.needs.Objects {
+			if !p.needs.Objects {
 				continue
 			}
-			if p.needs.Drift {
+			if _, custom := customKindOf(one.row); p.needs.Drift && !custom {
 				sent = append(sent, workKey(one.row, cluster))
 			}
-			if slices.Contains(joined()[instanceOf(one.row)], cluster) {
-				objects = append(objects, memberObjectKey(one.row, cluster))
+			key := memberObjectKey(one.row, cluster)
+			// An error is returned by the field that needs the object.
+			if known, err := p.service.collects(p.ctx, key); err == nil && known && slices.Contains(joined()[instanceOf(one.row)], cluster) {
+				objects = append(objects, key)
 			}
 		}
 	}
@@ -207,7 +212,7 @@ func (p *prefetch) pods(found map[index.Key]*index.Object) {
 	}
 	var owners []index.PodOwner
 	for key, o := range found {
-		if _, ok := KindFromGVR(key.Type.GroupVersionResource()); ok && (p.needs.Pods || p.unwell[key]) {
+		if _, ok := KindFromGVR(key.Type.GroupVersionResource()); (ok || isCustom(key.Type)) && (p.needs.Pods || p.unwell[key]) {
 			owners = append(owners, podOwner(o))
 		}
 	}
@@ -282,8 +287,27 @@ func bindingKey(row *index.Object) index.Key {
 // memberObjectKey is the key of the workload's object in a member. The member's
 // rows are under the name of its inventory cluster.
 func memberObjectKey(row *index.Object, member string) index.Key {
-	k := kindOf(row)
-	return index.Key{Cluster: member, Type: k.indexType(), Namespace: row.Meta.Namespace, Name: row.Meta.Name}
+	of := kindOf(row).indexType()
+	if _, custom := customKindOf(row); custom {
+		plural, _ := meta.UnsafeGuessKindToResource(schema.FromAPIVersionAndKind(row.APIVersion, row.Kind))
+		of = index.Type{Group: plural.Group, Version: plural.Version, Resource: plural.Resource, Kind: row.Kind}
+	}
+	return index.Key{Cluster: member, Type: of, Namespace: row.Meta.Namespace, Name: row.Meta.Name}
+}
+
+// collects reports whether the index collects objects of a key. Those of workloads that are not custom are
+// collected of every member cluster.
+func (s *Service) collects(ctx context.Context, key index.Key) (bool, error) {
+	if !isCustom(key.Type) {
+		return true, nil
+	}
+	asked, err := collection.Asked(ctx, s.lister.Freshness.Inventory, key.Cluster)
+	return asked.Has(key.Type.GroupVersionResource()), err
+}
+
+func isCustom(of index.Type) bool {
+	_, custom := CustomKind(schema.GroupKind{Group: of.Group, Kind: of.Kind})
+	return custom
 }
 
 func workKey(row *index.Object, member string) index.Key {

@@ -10,6 +10,7 @@ import (
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
@@ -33,8 +34,10 @@ type projection struct {
 	object *index.Object
 	// inMember is the object in m1; nil for none.
 	inMember *index.Object
-	queries  []index.ListQuery
-	t        *testing.T
+	// ofMembers are the kinds that are collected of m1; nil for those of every member.
+	ofMembers []pediav1alpha2.ClusterGroupResources
+	queries   []index.ListQuery
+	t         *testing.T
 }
 
 func (p *projection) List(_ context.Context, q index.ListQuery) (*index.Page, error) {
@@ -84,8 +87,10 @@ func (p *projection) service(t *testing.T) *workload.Service {
 	p.t = t
 	clock := func() time.Time { return now }
 	member := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}, Spec: v1alpha1.ClusterSpec{Type: v1alpha1.ClusterTypePhysical, InstanceRef: &v1alpha1.InstanceReference{Name: "alpha"}}}
+	collected := fleettest.Collected("m1", now.Add(-time.Hour))
+	collected.Spec.SyncResources = p.ofMembers
 	inventory := fleettest.Inventory(t, fleettest.Instance("alpha"), fleettest.Collected("k-alpha", now.Add(-time.Hour)),
-		&v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "k-alpha"}}, member, fleettest.Collected("m1", now.Add(-time.Hour)))
+		&v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "k-alpha"}}, member, collected)
 	beat := freshness.NewHeartbeat(clock)
 	beat.Beat(now)
 	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: beat, Global: beat}
@@ -196,6 +201,49 @@ func TestObjectOfAPlacement(t *testing.T) {
 		}
 		if o != nil && (o.Fresh.ObservedAt == nil || o.Fresh.Stale) {
 			t.Errorf("%s: it is as fresh as %+v", id, o.Fresh)
+		}
+	}
+}
+
+// TestObjectOfACustomPlacement: the object of a custom workload is shown where its kind is collected of the member.
+func TestObjectOfACustomPlacement(t *testing.T) {
+	of := index.Type{Group: "media.example.com", Version: "v1", Resource: "transcoders", Kind: "Transcoder"}
+	for _, tt := range []struct {
+		why       string
+		collected []pediav1alpha2.ClusterGroupResources
+		id        string
+		shown     bool
+	}{
+		{"its kind is collected", []pediav1alpha2.ClusterGroupResources{{Group: of.Group, Versions: []string{"v1"}, Resources: []string{of.Resource}}}, "binding-1", true},
+		{"it is of another binding", []pediav1alpha2.ClusterGroupResources{{Group: of.Group, Versions: []string{"v1"}, Resources: []string{of.Resource}}}, "binding-2", false},
+		{"another version is collected", []pediav1alpha2.ClusterGroupResources{{Group: of.Group, Versions: []string{"v2"}, Resources: []string{of.Resource}}}, "binding-1", false},
+		{"its kind is not collected", []pediav1alpha2.ClusterGroupResources{{Group: "apps", Versions: []string{"v1"}, Resources: []string{"deployments"}}}, "binding-1", false},
+	} {
+		there := fleettest.Row(of, "m1", "media", "a")
+		there.Labels = map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: tt.id}
+		p := &projection{
+			object: fleettest.Object(t, fleettest.Row(of, "k-alpha", "media", "a"), index.Whole), inMember: fleettest.Object(t, there, index.Whole), ofMembers: tt.collected,
+		}
+		p.object.State = &states.State{}
+		p.object.State.BindingID, p.object.State.Placements = "binding-1", []states.Placement{{Cluster: "m1", Scheduled: true}}
+		service := p.service(t)
+		c, err := service.List(t.Context(), workload.ListArgs{}, workload.Needs{Status: true, Objects: true})
+		if err != nil || len(c.Nodes) != 1 {
+			t.Fatalf("%v, %v", c, err)
+		}
+		placements, err := service.Placements(t.Context(), c.Nodes[0].Base())
+		if err != nil || len(placements) != 1 {
+			t.Fatalf("%+v, %v", placements, err)
+		}
+		o, err := service.Object(t.Context(), &placements[0], index.Whole)
+		if err != nil || (o != nil) != tt.shown {
+			t.Errorf("%s: got %+v, %v", tt.why, o, err)
+		}
+		if o != nil && o.Name() != "a" {
+			t.Errorf("%s: it is %s", tt.why, o.Name())
+		}
+		if d, err := service.Drift(t.Context(), &placements[0]); d != nil || err != nil {
+			t.Errorf("%s: a drift %+v, %v", tt.why, d, err)
 		}
 	}
 }

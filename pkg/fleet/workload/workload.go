@@ -113,14 +113,19 @@ func (w *Workload) decoded() (*Object, error) {
 	if w.Indexed.MetadataOnly() {
 		return nil, errNoTemplate
 	}
-	if w.kind.Custom() {
-		c, err := index.Decode[customObject](w.Indexed)
-		if err != nil {
-			return nil, err
-		}
-		return c.object, nil
+	return decodeObject(w.Indexed)
+}
+
+// decodeObject reads a template, or an object that was made of one in a member cluster.
+func decodeObject(o *index.Object) (*Object, error) {
+	if _, custom := customKindOf(o); !custom {
+		return index.Decode[Object](o)
 	}
-	return index.Decode[Object](w.Indexed)
+	c, err := index.Decode[customObject](o)
+	if err != nil {
+		return nil, err
+	}
+	return c.object, nil
 }
 
 // Images of the template's containers.

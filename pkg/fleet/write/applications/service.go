@@ -13,6 +13,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 )
 
 // Service writes applications.
@@ -28,8 +29,8 @@ type DeployInput struct {
 	Manifests string
 	// Namespace is for manifests and policies that say none.
 	Namespace           *string
-	PropagationPolicies []policies.CreateInput[policyv1alpha1.PropagationSpec]
-	OverridePolicies    []policies.CreateInput[policyv1alpha1.OverrideSpec]
+	PropagationPolicies []specs.CreateInput[policyv1alpha1.PropagationSpec]
+	OverridePolicies    []specs.CreateInput[policyv1alpha1.OverrideSpec]
 	Force               bool
 	Rollback            bool
 	DryRun              bool
@@ -72,14 +73,14 @@ func (s *Service) Deploy(ctx context.Context, in DeployInput) (*DeployPayload, e
 }
 
 // drafts appends the policies that inputs say.
-func drafts[T, S any](of *policies.Changes[T, S], argument string, inputs []policies.CreateInput[S], to []resources.Given) ([]resources.Given, error) {
+func drafts[T, S any](of *specs.Changes[T, S], argument string, inputs []specs.CreateInput[S], to []resources.Given) ([]resources.Given, error) {
 	for i, in := range inputs {
 		at := fmt.Sprintf("%s[%d]", argument, i)
 		u, err := of.Manifest(at, in)
 		if err != nil {
 			return nil, err
 		}
-		to = append(to, resources.Given{Argument: at, Paths: policies.Paths(at), Object: u})
+		to = append(to, resources.Given{Argument: at, Paths: specs.Paths(at), Object: u})
 	}
 	return to, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
-	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 )
 
 const (
@@ -28,8 +28,8 @@ type SeveralInput struct {
 	Instances           []string
 	Manifests           string
 	Namespace           *string
-	PropagationPolicies []policies.CreateInput[policyv1alpha1.PropagationSpec]
-	OverridePolicies    []policies.CreateInput[policyv1alpha1.OverrideSpec]
+	PropagationPolicies []specs.CreateInput[policyv1alpha1.PropagationSpec]
+	OverridePolicies    []specs.CreateInput[policyv1alpha1.OverrideSpec]
 	Force               bool
 	Rollback            bool
 	DryRun              bool

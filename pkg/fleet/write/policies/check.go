@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 )
 
 // The instance decides which policies are valid: it may run another version of Karmada than
@@ -18,7 +19,7 @@ import (
 type violations []apierror.Field
 
 func (f *violations) add(at *field.Path, message string) {
-	*f = append(*f, apierror.Field{Argument: paths.Argument(at.String()), Message: message})
+	*f = append(*f, apierror.Field{Argument: specs.Argument(at.String()), Message: message})
 }
 
 func propagationContradictions(spec *policyv1alpha1.PropagationSpec) []apierror.Field {
@@ -72,14 +73,4 @@ func fieldContradictions(f *violations, at *field.Path, o policyv1alpha1.Overrid
 			f.add(at, "json or yaml is needed")
 		}
 	}
-}
-
-// invalid is the error of some inputs, of which there is at least one.
-func invalid(wrong []apierror.Field) *apierror.Error {
-	e := apierror.Invalid(wrong[0].Argument, "%s", wrong[0].Message)
-	if len(wrong) > 1 {
-		e.Message = fmt.Sprintf("%s (and %d more)", wrong[0].Message, len(wrong)-1)
-	}
-	e.Fields = wrong
-	return e
 }

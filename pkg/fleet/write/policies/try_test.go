@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 )
 
 // Trying a change refuses what the change refuses, and the instance is asked in dry runs alone.
@@ -33,7 +34,7 @@ func TestTry(t *testing.T) {
 		{"a new one that says nothing", "editor", "shop", authz.VerbCreate, nil, apierror.CodeInvalid, false, false},
 	} {
 		u, writes := newUpstream(t, 0)
-		tried, err := writes.Propagation.Try(as(t, tt.person), Attempt[policyv1alpha1.PropagationSpec]{Verb: tt.verb, Instance: "alpha", Namespace: tt.namespace, Name: "web", Spec: tt.spec})
+		tried, err := writes.Propagation.Try(as(t, tt.person), specs.Attempt[policyv1alpha1.PropagationSpec]{Verb: tt.verb, Instance: "alpha", Namespace: tt.namespace, Name: "web", Spec: tt.spec})
 		if apierror.Is(err, tt.code) != (tt.code != "") || (err == nil) != (tt.code == "") {
 			t.Errorf("%s: %v, want %q", tt.reason, err, tt.code)
 			continue
@@ -82,7 +83,7 @@ func TestExpect(t *testing.T) {
 			case authz.VerbUpdate:
 				_, err = writes.Propagation.Update(as(t, "editor"), UpdatePropagationPolicyInput{Instance: "alpha", Namespace: "shop", Name: "web", ResourceVersion: "7", Spec: &spec, Expect: tt.expect})
 			default:
-				_, err = writes.Propagation.Delete(as(t, "editor"), DeleteInput{Instance: "alpha", Namespace: "shop", Name: "web", Expect: tt.expect})
+				_, err = writes.Propagation.Delete(as(t, "editor"), specs.DeleteInput{Instance: "alpha", Namespace: "shop", Name: "web", Expect: tt.expect})
 			}
 			refused := tt.refuse && tt.expect != nil
 			if apierror.Is(err, apierror.CodeConflict) != refused || checked != tt.checked {

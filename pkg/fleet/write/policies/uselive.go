@@ -16,6 +16,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
@@ -35,8 +36,8 @@ func kindOfWork(t index.Type, namespaced bool) write.Kind {
 
 // propagationUse finds the resources that a policy has claimed, by the bindings
 // that Karmada made of them.
-func propagationUse(ctx context.Context, site *write.Site, of *unstructured.Unstructured) (*Use, error) {
-	use := &Use{}
+func propagationUse(ctx context.Context, site *write.Site, of *unstructured.Unstructured) (*specs.Use, error) {
+	use := &specs.Use{}
 	label := policyv1alpha1.PropagationPolicyPermanentIDLabel
 	if of.GetNamespace() == "" {
 		label = policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel
@@ -46,15 +47,15 @@ func propagationUse(ctx context.Context, site *write.Site, of *unstructured.Unst
 		return use, nil // Karmada has not seen it yet.
 	}
 	return use, eachBinding(ctx, site, of.GetNamespace(), label+"="+id, use, func(b *workv1alpha2.ResourceBinding) error {
-		use.add(userOf(&b.Spec.Resource))
+		use.Add(userOf(&b.Spec.Resource))
 		return nil
 	})
 }
 
 // overrideUse finds the propagated resources that a policy may change in one of
 // their clusters, and the propagation policies that depend on it.
-func overrideUse(ctx context.Context, site *write.Site, of *unstructured.Unstructured) (*Use, error) {
-	use := &Use{}
+func overrideUse(ctx context.Context, site *write.Site, of *unstructured.Unstructured) (*specs.Use, error) {
+	use := &specs.Use{}
 	var spec policyv1alpha1.OverrideSpec
 	said, _, err := unstructured.NestedMap(of.Object, "spec")
 	if err == nil {
@@ -73,21 +74,21 @@ func overrideUse(ctx context.Context, site *write.Site, of *unstructured.Unstruc
 		}
 		selected, err := selects(&spec, &b.Spec.Resource, labelled.has)
 		if selected {
-			use.add(userOf(&b.Spec.Resource))
+			use.Add(userOf(&b.Spec.Resource))
 		}
 		return err
 	})
 }
 
 // dependents finds the propagation policies that wait for an override policy.
-func dependents(ctx context.Context, site *write.Site, of *unstructured.Unstructured, use *Use) error {
+func dependents(ctx context.Context, site *write.Site, of *unstructured.Unstructured, use *specs.Use) error {
 	kind := kindOf(index.PropagationPolicies, true)
 	if of.GetNamespace() == "" {
 		kind = kindOf(index.ClusterPropagationPolicies, false)
 	}
 	return each(ctx, site, write.Listing{Kind: kind, Namespace: of.GetNamespace()}, use, func(p *policyv1alpha1.PropagationPolicy) error {
 		if slices.Contains(p.Spec.DependentOverrides, of.GetName()) {
-			use.add(User{policyv1alpha1.GroupVersion.String(), kind.Kind, p.Namespace, p.Name})
+			use.Add(specs.User{APIVersion: policyv1alpha1.GroupVersion.String(), Kind: kind.Kind, Namespace: p.Namespace, Name: p.Name})
 		}
 		return nil
 	})
@@ -167,7 +168,7 @@ func (l *labelledResources) has(of *workv1alpha2.ObjectReference, by *metav1.Lab
 	if err != nil {
 		return false, err
 	}
-	var cut Use
+	var cut specs.Use
 	err = each(l.ctx, l.site, write.Listing{Kind: kind, Namespace: of.Namespace, Selector: selector.String(), MetadataOnly: true}, &cut, func(m *metav1.PartialObjectMetadata) error {
 		names[m.Name] = true
 		return nil
@@ -176,13 +177,13 @@ func (l *labelledResources) has(of *workv1alpha2.ObjectReference, by *metav1.Lab
 	return names[of.Name] || cut.More, err
 }
 
-func userOf(r *workv1alpha2.ObjectReference) User {
-	return User{r.APIVersion, r.Kind, r.Namespace, r.Name}
+func userOf(r *workv1alpha2.ObjectReference) specs.User {
+	return specs.User{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
 // eachBinding calls found with the bindings in a namespace, or with all bindings
 // of the instance where it is empty. What is being deleted uses nothing.
-func eachBinding(ctx context.Context, site *write.Site, namespace, selector string, use *Use, found func(*workv1alpha2.ResourceBinding) error) error {
+func eachBinding(ctx context.Context, site *write.Site, namespace, selector string, use *specs.Use, found func(*workv1alpha2.ResourceBinding) error) error {
 	kinds := []write.Kind{bindings}
 	if namespace == "" {
 		// Both kinds have the same fields.
@@ -204,8 +205,8 @@ func eachBinding(ctx context.Context, site *write.Site, namespace, selector stri
 
 // each calls found with the objects of a list, and notes in use when it stopped
 // before the end.
-func each[T any](ctx context.Context, site *write.Site, l write.Listing, use *Use, found func(*T) error) error {
-	l.Paths = paths
+func each[T any](ctx context.Context, site *write.Site, l write.Listing, use *specs.Use, found func(*T) error) error {
+	l.Paths = specs.Paths("input")
 	more, err := write.Each(ctx, site.Client(), l, found)
 	use.More = use.More || more
 	return err

@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/policies"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/fleet/write/specs"
 )
 
 // Service promotes objects.
@@ -149,7 +150,7 @@ func (s *Service) policy(in Input, template *unstructured.Unstructured, others [
 	if in.PolicyName != nil {
 		name = *in.PolicyName
 	}
-	create := policies.CreateInput[policyv1alpha1.PropagationSpec]{
+	create := specs.CreateInput[policyv1alpha1.PropagationSpec]{
 		Namespace: template.GetNamespace(), Name: name,
 		Spec: policyv1alpha1.PropagationSpec{
 			ResourceSelectors: []policyv1alpha1.ResourceSelector{{

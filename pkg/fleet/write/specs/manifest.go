@@ -1,4 +1,4 @@
-package policies
+package specs
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
-// Manifest returns the policy that an input describes, to be written with other objects. at is the
+// Manifest returns the object that an input describes, to be written with other objects. at is the
 // path of the input, which errors name.
 func (c *Changes[T, S]) Manifest(at string, in CreateInput[S]) (*unstructured.Unstructured, error) {
 	u, err := c.draft(in)
@@ -21,7 +21,7 @@ func (c *Changes[T, S]) Manifest(at string, in CreateInput[S]) (*unstructured.Un
 	return u, nil
 }
 
-// Paths are the inputs that the fields of a policy come from, below the path of
+// Paths are the inputs that the fields of an object come from, below the path of
 // the input that holds it.
 func Paths(at string) write.Paths {
 	below := make(write.Paths, len(paths))
@@ -53,3 +53,6 @@ func moved(argument, at string) string {
 	}
 	return at + rest
 }
+
+// Argument is the input that a field of an object comes from, for example `input.spec.rules[0]`.
+func Argument(field string) string { return paths.Argument(field) }

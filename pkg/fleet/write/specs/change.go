@@ -1,4 +1,4 @@
-package policies
+package specs
 
 import (
 	"context"
@@ -8,90 +8,43 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-
-	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
-	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// Changes creates, changes and deletes the policies of one kind. T is the kind as
-// it is read, S its spec.
+// Changes creates, changes and deletes the objects of one kind. T is the kind as it is read, S its spec.
 type Changes[T, S any] struct {
-	writer *write.Writer
-	kind   write.Kind
-	make   func(instance string, o *index.Object, fresh freshness.Freshness) (*T, error)
-	// contradictions are what no version of Karmada could mean by a spec.
-	contradictions func(spec *S) []apierror.Field
-	// clusters are those that a spec names.
-	clusters func(spec *S) []namedCluster
-	// use returns the objects that use a policy, as the instance itself has them.
-	use func(ctx context.Context, site *write.Site, of *unstructured.Unstructured) (*Use, error)
-	// expect refuses a change that would not do what a preview says; nil for kinds without preview.
-	expect Expect[S]
+	Writer *write.Writer
+	Kind   write.Kind
+	Make   func(instance string, o *index.Object, fresh freshness.Freshness) (*T, error)
+	// Contradictions are what no version of Karmada could mean by a spec; nil for kinds without.
+	Contradictions func(spec *S) []apierror.Field
+	// Clusters are those that a spec names; nil for kinds that name none.
+	Clusters func(spec *S) []NamedCluster
+	// Use returns the objects that use an object, as the instance itself has them; nil for kinds that nothing uses.
+	Use func(ctx context.Context, site *write.Site, of *unstructured.Unstructured) (*Use, error)
+	// Expect refuses a change that would not do what a preview says; nil for kinds without preview.
+	Expect Expect[S]
 }
 
-// Expect refuses a change of a policy that would not do what the preview with a fingerprint says. A nil spec
-// leaves that of the policy as it is.
+// Expect refuses a change of an object that would not do what the preview with a fingerprint says. A nil spec
+// leaves that of the object as it is.
 type Expect[S any] func(ctx context.Context, verb authz.Verb, instance, namespace, name string, spec *S, fingerprint string) error
-
-// ExpectPropagation sets how the mutations of propagation policies check what they are expected to do.
-func (w *Writes) ExpectPropagation(expect Expect[policyv1alpha1.PropagationSpec]) {
-	w.Propagation.expect, w.ClusterPropagation.expect = expect, expect
-}
-
-// ExpectOverride sets the same for the mutations of override policies.
-func (w *Writes) ExpectOverride(expect Expect[policyv1alpha1.OverrideSpec]) {
-	w.Override.expect, w.ClusterOverride.expect = expect, expect
-}
 
 // expected checks the fingerprint of an input, if it has one.
 func (c *Changes[T, S]) expected(ctx context.Context, verb authz.Verb, instance, namespace, name string, spec *S, fingerprint *string) error {
-	if fingerprint == nil || c.expect == nil {
+	if fingerprint == nil || c.Expect == nil {
 		return nil
 	}
-	return c.expect(ctx, verb, instance, namespace, name, spec, *fingerprint)
+	return c.Expect(ctx, verb, instance, namespace, name, spec, *fingerprint)
 }
 
-// Writes changes the policies of all kinds.
-type Writes struct {
-	Propagation        *Changes[policy.PropagationPolicy, policyv1alpha1.PropagationSpec]
-	ClusterPropagation *Changes[policy.ClusterPropagationPolicy, policyv1alpha1.PropagationSpec]
-	Override           *Changes[policy.OverridePolicy, policyv1alpha1.OverrideSpec]
-	ClusterOverride    *Changes[policy.ClusterOverridePolicy, policyv1alpha1.OverrideSpec]
-}
-
-// NewWrites makes a Writes.
-func NewWrites(w *write.Writer) *Writes {
-	return &Writes{
-		Propagation: &Changes[policy.PropagationPolicy, policyv1alpha1.PropagationSpec]{
-			w, kindOf(index.PropagationPolicies, true), policy.NewPropagationPolicy, propagationContradictions, propagationClusters, propagationUse, nil,
-		},
-		ClusterPropagation: &Changes[policy.ClusterPropagationPolicy, policyv1alpha1.PropagationSpec]{
-			w, kindOf(index.ClusterPropagationPolicies, false), policy.NewClusterPropagationPolicy, propagationContradictions, propagationClusters, propagationUse, nil,
-		},
-		Override: &Changes[policy.OverridePolicy, policyv1alpha1.OverrideSpec]{
-			w, kindOf(index.OverridePolicies, true), policy.NewOverridePolicy, overrideContradictions, overrideClusters, overrideUse, nil,
-		},
-		ClusterOverride: &Changes[policy.ClusterOverridePolicy, policyv1alpha1.OverrideSpec]{
-			w, kindOf(index.ClusterOverridePolicies, false), policy.NewClusterOverridePolicy, overrideContradictions, overrideClusters, overrideUse, nil,
-		},
-	}
-}
-
-func kindOf(t index.Type, namespaced bool) write.Kind {
-	return write.Kind{
-		GroupVersionResource: schema.GroupVersion(policyv1alpha1.GroupVersion).WithResource(t.Resource), Kind: t.Kind, Namespaced: namespaced,
-	}
-}
-
-// paths are the inputs that the fields of a policy come from. Kubernetes names
+// paths are the inputs that the fields of an object come from. Kubernetes names
 // metadata.labels as a whole when one label is wrong.
 var paths = write.Paths{
 	"": "input", "spec": "input.spec", "metadata.name": "input.name", "metadata.namespace": "input.namespace",
@@ -101,12 +54,12 @@ var paths = write.Paths{
 // site finds the instance, and whether the caller may do this there. What it
 // refuses of the names would otherwise become part of a path.
 func (c *Changes[T, S]) site(ctx context.Context, verb authz.Verb, instance, namespace, name string) (*write.Site, error) {
-	site, err := c.writer.To(ctx, instance)
+	site, err := c.Writer.To(ctx, instance)
 	if err != nil {
 		return nil, err
 	}
-	if c.kind.Namespaced && namespace == "" {
-		return nil, apierror.Invalid("input.namespace", "a %s is in a namespace: say which", c.kind.Kind)
+	if c.Kind.Namespaced && namespace == "" {
+		return nil, apierror.Invalid("input.namespace", "a %s is in a namespace: say which", c.Kind.Kind)
 	}
 	if err := write.CheckNamespace(namespace, "input.namespace"); err != nil {
 		return nil, err
@@ -117,7 +70,7 @@ func (c *Changes[T, S]) site(ctx context.Context, verb authz.Verb, instance, nam
 	return site, write.CheckName(name, "input.name")
 }
 
-// Create creates a policy.
+// Create creates an object.
 func (c *Changes[T, S]) Create(ctx context.Context, in CreateInput[S]) (*Written[T], error) {
 	site, err := c.site(ctx, authz.VerbCreate, in.Instance, in.Namespace, in.Name)
 	if err != nil {
@@ -130,14 +83,14 @@ func (c *Changes[T, S]) Create(ctx context.Context, in CreateInput[S]) (*Written
 	if err := c.expected(ctx, authz.VerbCreate, in.Instance, in.Namespace, in.Name, &in.Spec, in.Expect); err != nil {
 		return nil, err
 	}
-	out, err := site.Create(ctx, c.kind, u, write.Options{DryRun: in.DryRun, Paths: paths})
+	out, err := site.Create(ctx, c.Kind, u, write.Options{DryRun: in.DryRun, Paths: paths})
 	if err != nil {
 		return nil, err
 	}
 	return c.written(ctx, in.Instance, out, c.warnOfClusters(ctx, site, &in.Spec))
 }
 
-// draft is the policy that an input says.
+// draft is the object that an input describes.
 func (c *Changes[T, S]) draft(in CreateInput[S]) (*unstructured.Unstructured, error) {
 	labels, err := write.Map(in.Labels, "input.labels")
 	if err != nil {
@@ -148,7 +101,7 @@ func (c *Changes[T, S]) draft(in CreateInput[S]) (*unstructured.Unstructured, er
 		return nil, err
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{}}
-	u.SetGroupVersionKind(c.kind.GVK())
+	u.SetGroupVersionKind(c.Kind.GVK())
 	u.SetNamespace(in.Namespace)
 	u.SetName(in.Name)
 	u.SetLabels(labels)
@@ -156,7 +109,7 @@ func (c *Changes[T, S]) draft(in CreateInput[S]) (*unstructured.Unstructured, er
 	return u, c.say(u, &in.Spec)
 }
 
-// Update changes a policy.
+// Update changes an object.
 func (c *Changes[T, S]) Update(ctx context.Context, in UpdateInput[S]) (*Written[T], error) {
 	site, err := c.site(ctx, authz.VerbUpdate, in.Instance, in.Namespace, in.Name)
 	if err != nil {
@@ -174,7 +127,16 @@ func (c *Changes[T, S]) Update(ctx context.Context, in UpdateInput[S]) (*Written
 		return nil, err
 	}
 	// Fields that the input omits, such as Karmada's finalizer, keep their current values.
-	u, err := site.Get(ctx, c.kind, in.Namespace, in.Name, paths)
+	u, err := site.Get(ctx, c.Kind, in.Namespace, in.Name, paths)
+	if apierror.Is(err, apierror.CodeNotFound) {
+		missing := &unstructured.Unstructured{}
+		missing.SetGroupVersionKind(c.Kind.GVK())
+		missing.SetNamespace(in.Namespace)
+		missing.SetName(in.Name)
+		missing.SetResourceVersion(in.ResourceVersion)
+		_, refused := site.Update(ctx, c.Kind, missing, write.Options{DryRun: true, Paths: paths})
+		return nil, forbiddenOr(refused, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +159,7 @@ func (c *Changes[T, S]) Update(ctx context.Context, in UpdateInput[S]) (*Written
 	if err := c.expected(ctx, authz.VerbUpdate, in.Instance, in.Namespace, in.Name, in.Spec, in.Expect); err != nil {
 		return nil, err
 	}
-	out, err := site.Update(ctx, c.kind, u, write.Options{DryRun: in.DryRun, Paths: paths})
+	out, err := site.Update(ctx, c.Kind, u, write.Options{DryRun: in.DryRun, Paths: paths})
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +170,7 @@ func (c *Changes[T, S]) Update(ctx context.Context, in UpdateInput[S]) (*Written
 	return c.written(ctx, in.Instance, out, warnings)
 }
 
-// Delete deletes a policy that is not used, or that may be in use.
+// Delete deletes an object that is not used, or that may be in use.
 func (c *Changes[T, S]) Delete(ctx context.Context, in DeleteInput) (*Deleted[T], error) {
 	site, err := c.site(ctx, authz.VerbDelete, in.Instance, in.Namespace, in.Name)
 	if err != nil {
@@ -217,11 +179,15 @@ func (c *Changes[T, S]) Delete(ctx context.Context, in DeleteInput) (*Deleted[T]
 	if err := write.CheckPreconditions(in.ResourceVersion, nil); err != nil {
 		return nil, err
 	}
-	now, err := site.Get(ctx, c.kind, in.Namespace, in.Name, paths)
+	now, err := site.Get(ctx, c.Kind, in.Namespace, in.Name, paths)
+	if apierror.Is(err, apierror.CodeNotFound) {
+		_, refused := site.Delete(ctx, c.Kind, in.Namespace, in.Name, write.Deletion{}, write.Options{DryRun: true, Paths: paths})
+		return nil, forbiddenOr(refused, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	// The policy that was looked at is deleted, and no other one that has its name by then.
+	// The object that was looked at is deleted, and no other one that has its name by then.
 	deletion := write.Deletion{UID: string(now.GetUID())}
 	if in.ResourceVersion != nil {
 		if err := c.unmoved(now, *in.ResourceVersion); err != nil {
@@ -229,7 +195,7 @@ func (c *Changes[T, S]) Delete(ctx context.Context, in DeleteInput) (*Deleted[T]
 		}
 		deletion.ResourceVersion = *in.ResourceVersion
 	}
-	use, err := c.use(ctx, site, now)
+	use, err := c.used(ctx, site, now)
 	if err != nil {
 		return nil, err
 	}
@@ -239,21 +205,40 @@ func (c *Changes[T, S]) Delete(ctx context.Context, in DeleteInput) (*Deleted[T]
 	if err := c.expected(ctx, authz.VerbDelete, in.Instance, in.Namespace, in.Name, nil, in.Expect); err != nil {
 		return nil, err
 	}
-	out, err := site.Delete(ctx, c.kind, in.Namespace, in.Name, deletion, write.Options{DryRun: in.DryRun, Paths: paths})
+	out, err := site.Delete(ctx, c.Kind, in.Namespace, in.Name, deletion, write.Options{DryRun: in.DryRun, Paths: paths})
 	if err != nil {
 		return nil, err
 	}
-	deleted := &Deleted[T]{UsedBy: use, ConsistencyToken: c.writer.Token(ctx, out)}
+	deleted := &Deleted[T]{UsedBy: use, ConsistencyToken: c.Writer.Token(ctx, out)}
 	if out.Object != nil {
-		deleted.Policy, err = c.make(in.Instance, out.Object, freshness.Freshness{})
+		deleted.Object, err = c.Make(in.Instance, out.Object, freshness.Freshness{})
 	}
 	return deleted, err
 }
 
-// say puts a spec into a policy.
+// forbiddenOr returns the refusal of a dry run that the caller's roles do not allow, and missing otherwise: the change of
+// an object that is missing is FORBIDDEN to those who may read the kind and not change it, as the change of any other.
+func forbiddenOr(refused, missing error) error {
+	if apierror.Is(refused, apierror.CodeForbidden) {
+		return refused
+	}
+	return missing
+}
+
+// used returns the objects that use an object.
+func (c *Changes[T, S]) used(ctx context.Context, site *write.Site, of *unstructured.Unstructured) (*Use, error) {
+	if c.Use == nil {
+		return &Use{}, nil
+	}
+	return c.Use(ctx, site, of)
+}
+
+// say puts a spec into an object.
 func (c *Changes[T, S]) say(u *unstructured.Unstructured, spec *S) error {
-	if wrong := c.contradictions(spec); len(wrong) > 0 {
-		return invalid(wrong)
+	if c.Contradictions != nil {
+		if wrong := c.Contradictions(spec); len(wrong) > 0 {
+			return invalid(wrong)
+		}
 	}
 	canonical, err := Canonical(*spec)
 	if err != nil {
@@ -272,7 +257,7 @@ func (c *Changes[T, S]) say(u *unstructured.Unstructured, spec *S) error {
 	return nil
 }
 
-// storedSpec is the spec of a policy as the instance has it.
+// storedSpec is the spec of an object as the instance has it.
 func storedSpec(u *unstructured.Unstructured) map[string]any {
 	spec, _ := u.Object["spec"].(map[string]any)
 	return spec
@@ -290,15 +275,15 @@ func (c *Changes[T, S]) unmoved(now *unstructured.Unstructured, version string) 
 }
 
 func (c *Changes[T, S]) written(ctx context.Context, instance string, out *write.Outcome, warnings []write.Warning) (*Written[T], error) {
-	p, err := c.make(instance, out.Object, freshness.Freshness{})
+	p, err := c.Make(instance, out.Object, freshness.Freshness{})
 	if err != nil {
 		return nil, err
 	}
-	return &Written[T]{Policy: p, Warnings: warnings, ConsistencyToken: c.writer.Token(ctx, out)}, nil
+	return &Written[T]{Object: p, Warnings: warnings, ConsistencyToken: c.Writer.Token(ctx, out)}, nil
 }
 
 // replaced are labels or annotations in the place of others. Karmada's own stay
-// unless they are given: by them it knows what the policy has claimed.
+// unless they are given: by them it knows what a policy has claimed.
 func replaced(from, to map[string]string) map[string]string {
 	out := make(map[string]string, len(to))
 	for key, value := range from {
@@ -323,7 +308,7 @@ func described(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %q", u.GetKind(), name)
 }
 
-// inUse returns the error that names the objects which keep a policy from being deleted.
+// inUse returns the error that names the objects which keep an object from being deleted.
 func inUse(u *unstructured.Unstructured, use *Use) error {
 	names := make([]string, 0, len(use.Users)+1)
 	for _, user := range use.Users {
@@ -339,5 +324,15 @@ func inUse(u *unstructured.Unstructured, use *Use) error {
 	e := apierror.New(apierror.CodeConflict, "%s is in use by %s: %s. Set allowInUse to delete it nevertheless",
 		described(u), by, strings.Join(names, ", "))
 	e.Argument, e.CurrentVersion = "input.allowInUse", u.GetResourceVersion()
+	return e
+}
+
+// invalid is the error of some inputs, of which there is at least one.
+func invalid(wrong []apierror.Field) *apierror.Error {
+	e := apierror.Invalid(wrong[0].Argument, "%s", wrong[0].Message)
+	if len(wrong) > 1 {
+		e.Message = fmt.Sprintf("%s (and %d more)", wrong[0].Message, len(wrong)-1)
+	}
+	e.Fields = wrong
 	return e
 }

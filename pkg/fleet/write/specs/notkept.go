@@ -1,4 +1,4 @@
-package policies
+package specs
 
 import (
 	"encoding/json"

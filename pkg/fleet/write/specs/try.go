@@ -1,4 +1,4 @@
-package policies
+package specs
 
 import (
 	"context"
@@ -10,19 +10,19 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
-// Attempt is a change of a policy that is tried, and not made.
+// Attempt is a change of an object that is tried, and not made.
 type Attempt[S any] struct {
 	// Verb is authz.VerbCreate, authz.VerbUpdate or authz.VerbDelete.
 	Verb                      authz.Verb
 	Instance, Namespace, Name string
-	// Spec is what the policy is to say; nil for a deletion, and to leave it as it is.
+	// Spec is what the object is to say; nil for a deletion, and to leave it as it is.
 	Spec *S
 }
 
-// Tried is a policy before and after a change that the instance would accept.
+// Tried is an object before and after a change that the instance would accept.
 type Tried struct {
 	Site *write.Site
-	// Before is nil when the policy is created, After when it is deleted.
+	// Before is nil when the object is created, After when it is deleted.
 	Before, After *unstructured.Unstructured
 }
 
@@ -36,24 +36,24 @@ func (c *Changes[T, S]) Try(ctx context.Context, a Attempt[S]) (*Tried, error) {
 	tried, dry := &Tried{Site: site}, write.Options{DryRun: true, Paths: paths}
 	if a.Verb == authz.VerbCreate {
 		if a.Spec == nil {
-			return nil, apierror.Invalid("input.spec", "a new policy needs a spec")
+			return nil, apierror.Invalid("input.spec", "a new %s needs a spec", c.Kind.Kind)
 		}
 		u, err := c.draft(CreateInput[S]{Instance: a.Instance, Namespace: a.Namespace, Name: a.Name, Spec: *a.Spec})
 		if err != nil {
 			return nil, err
 		}
-		out, err := site.Create(ctx, c.kind, u, dry)
+		out, err := site.Create(ctx, c.Kind, u, dry)
 		if err != nil {
 			return nil, err
 		}
 		tried.After = out.Stored()
 		return tried, nil
 	}
-	if tried.Before, err = site.Get(ctx, c.kind, a.Namespace, a.Name, paths); err != nil {
+	if tried.Before, err = site.Get(ctx, c.Kind, a.Namespace, a.Name, paths); err != nil {
 		return nil, err
 	}
 	if a.Verb == authz.VerbDelete {
-		_, err := site.Delete(ctx, c.kind, a.Namespace, a.Name, write.Deletion{UID: string(tried.Before.GetUID())}, dry)
+		_, err := site.Delete(ctx, c.Kind, a.Namespace, a.Name, write.Deletion{UID: string(tried.Before.GetUID())}, dry)
 		return tried, err
 	}
 	u := tried.Before.DeepCopy()
@@ -63,7 +63,7 @@ func (c *Changes[T, S]) Try(ctx context.Context, a Attempt[S]) (*Tried, error) {
 		}
 	}
 	u.SetManagedFields(nil)
-	out, err := site.Update(ctx, c.kind, u, dry)
+	out, err := site.Update(ctx, c.Kind, u, dry)
 	if err != nil {
 		return nil, err
 	}

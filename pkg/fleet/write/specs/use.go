@@ -1,13 +1,13 @@
-package policies
+package specs
 
 import (
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 )
 
-// mostUsers is how many users of a policy are named.
+// mostUsers is how many users of an object are named.
 const mostUsers = 20
 
-// Use holds the objects that use a policy.
+// Use holds the objects that use an object.
 type Use struct {
 	// Count is how many do. More reports whether there are others, which were not counted.
 	Count int
@@ -16,8 +16,7 @@ type Use struct {
 	Users []User
 }
 
-// User is an object that uses a policy: a resource that it propagates or changes,
-// or a policy that depends on it.
+// User is an object that uses another: of a policy, a resource that it propagates or changes, or a policy that depends on it.
 type User struct {
 	APIVersion, Kind, Namespace, Name string
 }
@@ -33,7 +32,8 @@ func (u User) String() string {
 	return u.Kind + " " + u.Namespace + "/" + u.Name
 }
 
-func (u *Use) add(user User) {
+// Add counts a user, and keeps the first ones.
+func (u *Use) Add(user User) {
 	u.Count++
 	if len(u.Users) < mostUsers {
 		u.Users = append(u.Users, user)
