@@ -18,6 +18,9 @@ type Mutation struct {
 	written, refused atomic.Bool
 }
 
+// longestName is that of the name of an object, in bytes.
+const longestName = 253
+
 type mutationKey struct{}
 
 // BeginMutation returns the context of a mutation.
@@ -25,6 +28,14 @@ func BeginMutation(ctx context.Context, name string) (context.Context, *Mutation
 	m := &Mutation{name: name}
 	return context.WithValue(ctx, mutationKey{}, m), m
 }
+
+// BeginPart returns the context of one of several changes of a mutation, which notes for itself.
+func BeginPart(ctx context.Context) (context.Context, *Mutation) {
+	return BeginMutation(ctx, mutationOf(ctx).name)
+}
+
+// Refused reports whether a refusal is in the activity already.
+func (m *Mutation) Refused() bool { return m.refused.Load() }
 
 // mutationOf is the mutation of a context; one without a name where there is none.
 func mutationOf(ctx context.Context) *Mutation {
@@ -80,5 +91,8 @@ func name(a *projection.Activity, at *consistency.Version) {
 	a.Instance, a.Group, a.Kind, a.Namespace, a.Name = at.Instance, at.Group, cmp.Or(at.Kind, at.Resource), at.Namespace, at.Name
 	if at.Group == "" && at.Resource == "namespaces" {
 		a.Namespace = at.Name
+	}
+	if len(a.Name) > longestName {
+		a.Name = "" // No object has it.
 	}
 }
