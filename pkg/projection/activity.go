@@ -100,7 +100,7 @@ type ActivityReach struct {
 	Access    []string
 }
 
-// ActivityQuery selects a page of the activity, the latest first. Lists that are empty do not narrow.
+// ActivityQuery selects a page of the activity, the latest first. A list that is nil does not narrow.
 type ActivityQuery struct {
 	Reach ActivityReach
 
@@ -195,7 +195,7 @@ func (s *statement) activityWhere(q *ActivityQuery) string {
 		{"a.instance", q.Instances}, {"a.username", q.Users}, {"a.kind", q.Kinds}, {"a.namespace", q.Namespaces}, {"a.name", q.Names},
 		{"a.way", texts(q.Ways)}, {"a.outcome", texts(q.Outcomes)},
 	} {
-		if len(narrow.values) > 0 {
+		if narrow.values != nil {
 			all += " AND " + s.in(narrow.column, narrow.values)
 		}
 	}
@@ -237,8 +237,11 @@ func (s *statement) activityReach(r *ActivityReach) string {
 	return condition + " AND (" + other + " OR " + s.in("a.instance_uid", r.Access) + ")"
 }
 
-// texts are values of a type of texts.
+// texts are values of a type of texts; nil of nil.
 func texts[T ~string](values []T) []string {
+	if values == nil {
+		return nil
+	}
 	all := make([]string, len(values))
 	for i, v := range values {
 		all[i] = string(v)

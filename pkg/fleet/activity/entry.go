@@ -59,7 +59,7 @@ type Connection = page.Connection[*Entry]
 // Edge is an entry with its place in the list.
 type Edge = page.Edge[*Entry]
 
-// Filter narrows the activity. Fields are combined with AND, the values of one with OR; empty lists do not narrow.
+// Filter narrows the activity. Fields are combined with AND, the values of one with OR; nil does not narrow.
 type Filter struct {
 	Instances, Users, Kinds, Namespaces, Names []string
 	Ways                                       []projection.ActivityWay
@@ -92,7 +92,7 @@ func (f *Filter) matches(e *projection.ActivityEntry) bool {
 		in(f.Ways, e.Way) && in(f.Outcomes, e.Outcome) && (f.From == nil || e.At >= seconds(f.From)) && (f.To == nil || e.At < seconds(f.To))
 }
 
-func in[T comparable](wanted []T, value T) bool { return len(wanted) == 0 || slices.Contains(wanted, value) }
+func in[T comparable](wanted []T, value T) bool { return wanted == nil || slices.Contains(wanted, value) }
 
 // seconds are those since 1970; 0 for nil.
 func seconds(t *time.Time) float64 {

@@ -126,3 +126,32 @@ func TestFeed(t *testing.T) {
 		t.Error("it goes on without subscribers")
 	}
 }
+
+func TestFilterMatches(t *testing.T) {
+	e := &projection.ActivityEntry{At: 100, Activity: projection.Activity{
+		Instance: "alpha", User: "alice", Kind: "Deployment", Namespace: "shop", Name: "web", Way: projection.ByGraphQL, Outcome: projection.ActivitySucceeded,
+	}}
+	at := func(seconds int64) *time.Time { return new(time.Unix(seconds, 0)) }
+	for _, tt := range []struct {
+		name string
+		f    Filter
+		want bool
+	}{
+		{"no filter", Filter{}, true},
+		{"all of it", Filter{Instances: []string{"beta", "alpha"}, Users: []string{"alice"}, Kinds: []string{"Deployment"}, Namespaces: []string{"shop"}, Names: []string{"web"}, From: at(100), To: at(101)}, true},
+		{"another instance", Filter{Instances: []string{"beta"}}, false},
+		{"another user", Filter{Users: []string{"bob"}}, false},
+		{"no user at all", Filter{Users: []string{}}, false},
+		{"another kind", Filter{Kinds: []string{"Job"}}, false},
+		{"another namespace", Filter{Namespaces: []string{"ops"}}, false},
+		{"another name", Filter{Names: []string{"api"}}, false},
+		{"another way", Filter{Ways: []projection.ActivityWay{projection.ByNativeAPI}}, false},
+		{"another outcome", Filter{Outcomes: []projection.ActivityOutcome{projection.ActivityRefused}}, false},
+		{"before it", Filter{To: at(100)}, false},
+		{"after it", Filter{From: at(101)}, false},
+	} {
+		if got := tt.f.matches(e); got != tt.want {
+			t.Errorf("%s: got %v", tt.name, got)
+		}
+	}
+}

@@ -56,6 +56,7 @@ func TestActivity(t *testing.T) {
 			{"by namespace", projection.ActivityQuery{Reach: all, Namespaces: []string{"ops"}}, "settings"},
 			{"by name", projection.ActivityQuery{Reach: all, Names: []string{"web"}}, "web"},
 			{"by outcome", projection.ActivityQuery{Reach: all, Outcomes: []projection.ActivityOutcome{projection.ActivityRefused, projection.ActivityFailed}}, "api settings"},
+			{"by no kind at all", projection.ActivityQuery{Reach: all, Kinds: []string{}}, ""},
 			{"by way", projection.ActivityQuery{Reach: all, Ways: []projection.ActivityWay{projection.ByNativeAPI}}, ""},
 			{"later", projection.ActivityQuery{Reach: all, From: float64(time.Now().Add(time.Hour).Unix())}, ""},
 			{"earlier", projection.ActivityQuery{Reach: all, To: 1}, ""},
