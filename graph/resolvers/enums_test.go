@@ -205,7 +205,7 @@ var enums = map[string]enumRoute{
 		value: typed[projection.ActivityOutcome], in: `{ activity(filter: {outcomes: [$v]}) { totalCount } }`, by: "Query.activity", path: "filter.Outcomes",
 		out: `{ activity { nodes { outcome } } }`, field: "ActivityEntry.outcome",
 	},
-	"ActivityVerb": {value: typed[projection.ActivityVerb], out: `{ activity { nodes { verb } } }`, field: "ActivityEntry.verb"},
+	"ActivityVerb":        {value: typed[projection.ActivityVerb], out: `{ activity { nodes { verb } } }`, field: "ActivityEntry.verb"},
 	"ChangeType":          {value: typed[changes.Type], out: `subscription { instanceChanged { type } }`, field: "InstanceChange.type"},
 	"PolicyKind":          {value: typed[policy.Kind], in: `{ policyChanged(filter: {kinds: [$v]}) { type } }`, by: "Subscription.policyChanged", path: "filter.Kinds"},
 	"PodLogEventType":     {value: typed[podlog.EventType], out: `subscription { podLogs(instance: "", namespace: "") { type } }`, field: "PodLogEvent.type"},

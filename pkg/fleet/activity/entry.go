@@ -24,7 +24,9 @@ func newEntry(e *projection.ActivityEntry) *Entry {
 }
 
 // At is when it was recorded.
-func (e *Entry) At() time.Time { return time.UnixMicro(int64(math.Round(e.entry.At * microseconds))).UTC() }
+func (e *Entry) At() time.Time {
+	return time.UnixMicro(int64(math.Round(e.entry.At * microseconds))).UTC()
+}
 
 // User is who sent the request.
 func (e *Entry) User() string { return e.entry.User }
@@ -92,7 +94,9 @@ func (f *Filter) matches(e *projection.ActivityEntry) bool {
 		in(f.Ways, e.Way) && in(f.Outcomes, e.Outcome) && (f.From == nil || e.At >= seconds(f.From)) && (f.To == nil || e.At < seconds(f.To))
 }
 
-func in[T comparable](wanted []T, value T) bool { return wanted == nil || slices.Contains(wanted, value) }
+func in[T comparable](wanted []T, value T) bool {
+	return wanted == nil || slices.Contains(wanted, value)
+}
 
 // seconds are those since 1970; 0 for nil.
 func seconds(t *time.Time) float64 {
