@@ -14396,7 +14396,7 @@ extend type Subscription {
   ): ActivityEntry! @guard(by: VISIBLE)
 }
 
-"Which activity to return. Fields are combined with AND, the values of one field with OR; an empty list does not narrow."
+"Which activity to return. Fields are combined with AND, the values of one field with OR."
 input ActivityFilter {
   "In these instances, by name."
   instances: [String!]
