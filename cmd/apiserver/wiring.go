@@ -29,12 +29,14 @@ import (
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/sharing"
+	"github.com/kairship-io/kairship/graph/stream"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
+	"github.com/kairship-io/kairship/pkg/fleet/activity"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
@@ -132,7 +134,10 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		source.Pods, source.Sent = states, states
 	}
 	fleet := newFleet(inventory, tracker, idx, loaders.NewReader(source), permissions, newIndexWaiter(inventory, idx, clients), clients)
-	fleet.Timelines.History = source
+	fleet.Timelines.History, fleet.Activity.Reader = source, source
+	if states != nil {
+		fleet.Activity.Feed = &activity.Feed{Read: states.Activity, Interval: time.Second, End: stream.End, Logger: logger}
+	}
 	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
 		return nil, err
 	}
@@ -180,6 +185,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		ResponseExtensions: plan.Of,
 		Shared:             answercache.Options{Fields: sharing.Shared, Permissions: permissions, Bytes: o.limits.sharedBytes},
 		StreamResponses:    resolvers.StreamResponses(),
+		AroundFields:       resolvers.RecordMutations(recorder, logger),
 		Streams:            o.streams.limits,
 		Sessions:           sessions,
 		SessionKeys:        tokens.Keys,
@@ -207,7 +213,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	handler, flush, err := withPassthrough(ctx, api, passthrough.Config{
 		Clients: clients, Authenticator: people.tokens, Permissions: permissions, Index: nativeapi.NewService(fleet.Resources, scope),
 		Quotas: users, Timeout: o.limits.nativeTimeout, IndexTimeout: o.requestTimeout, SessionTimeout: o.limits.sessionTimeout, Logger: logger,
-		History: newNativeHistory(recorder, inventory, logger),
+		History: newNativeHistory(recorder, inventory, clients, logger),
 	}, inventory, kube)
 	if err != nil {
 		return nil, err
@@ -294,6 +300,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Search:           search.NewService(lister, instances, clusters, inventory),
 		ManifestPreviews: &manifestpreview.Service{Evidence: consistent, Resources: anyKind, Freshness: tracker},
 		Timelines:        &timeline.Service{Instances: instances, Freshness: tracker, Now: time.Now},
+		Activity:         &activity.Service{Access: access.New(permissions), Instances: instances, Freshness: tracker, Now: time.Now},
 		RoleBindings:     &rolebinding.Service{Watched: watched, Access: access.New(permissions), Freshness: tracker},
 	}
 }

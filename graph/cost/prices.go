@@ -59,6 +59,7 @@ func Prices() map[string]Price {
 		"Instance.roleBindings":  {},
 		"RoleBinding.conditions": {Items: usualConditions},
 		"RoleBinding.namespaces": {Items: usualRoles},
+		"Query.activity":         {Requests: 1},
 		"Query.whoCan":           {Value: RequestCost},
 		// A list of each kind.
 		"Query.exportApplication":   {Requests: 13, Value: usualExport * document},
@@ -248,6 +249,7 @@ func Prices() map[string]Price {
 		"Subscription.operationProgress":      {Requests: 3},
 		"Subscription.podLogs":                {Requests: 3 + usualClusters*usualPods},
 		"Subscription.karmadaResourceChanged": {Requests: 5},
+		"Subscription.activityAdded":          {Requests: 1},
 
 		"Mutation.applyManifests":    {Requests: manyWrites},
 		"Mutation.deployApplication": {Requests: manyWrites},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
+	"github.com/kairship-io/kairship/pkg/fleet/activity"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
@@ -128,6 +129,35 @@ type DirectiveRoot struct {
 }
 
 type ComplexityRoot struct {
+	ActivityEntry struct {
+		At               func(childComplexity int) int
+		Code             func(childComplexity int) int
+		Group            func(childComplexity int) int
+		ImpersonatedUser func(childComplexity int) int
+		InstanceName     func(childComplexity int) int
+		Kind             func(childComplexity int) int
+		Mutation         func(childComplexity int) int
+		Name             func(childComplexity int) int
+		Namespace        func(childComplexity int) int
+		Outcome          func(childComplexity int) int
+		User             func(childComplexity int) int
+		Verb             func(childComplexity int) int
+		Way              func(childComplexity int) int
+	}
+
+	ActivityEntryConnection struct {
+		Edges      func(childComplexity int) int
+		Freshness  func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	ActivityEntryEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	AggregatedStatusItem struct {
 		Applied        func(childComplexity int) int
 		AppliedMessage func(childComplexity int) int
@@ -2102,6 +2132,7 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
+		Activity           func(childComplexity int, first *int, after *string, filter *activity.Filter) int
 		Cluster            func(childComplexity int, name string) int
 		Clusters           func(childComplexity int, first *int, after *string, filter *cluster.Filter, orderBy *object.Order) int
 		ExportApplication  func(childComplexity int, input export.Input) int
@@ -2450,6 +2481,7 @@ type ComplexityRoot struct {
 	}
 
 	Subscription struct {
+		ActivityAdded          func(childComplexity int, filter *activity.Filter) int
 		ClusterChanged         func(childComplexity int, filter *cluster.Filter, after *string) int
 		InstanceChanged        func(childComplexity int, filter *instance.Filter, after *string) int
 		KarmadaResourceChanged func(childComplexity int, filter *karmadaresource.ChangeFilter, after *string) int
@@ -2789,6 +2821,129 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 	ec := newExecutionContext(nil, e, nil)
 	_ = ec
 	switch typeName + "." + field {
+
+	case "ActivityEntry.at":
+		if e.ComplexityRoot.ActivityEntry.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntry.At(childComplexity), true
+	case "ActivityEntry.code":
+		if e.ComplexityRoot.ActivityEntry.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntry.Code(childComplexity), true
+	case "ActivityEntry.group":
+		if e.ComplexityRoot.ActivityEntry.Group == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntry.Group(childComplexity), true
+	case "ActivityEntry.impersonatedUser":
+		if e.ComplexityRoot.ActivityEntry.ImpersonatedUser == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntry.ImpersonatedUser(childComplexity), true
+	case "ActivityEntry.instanceName":
+		if e.ComplexityRoot.ActivityEntry.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntry.InstanceName(childComplexity), true
+	case "ActivityEntry.kind":
+		if e.ComplexityRoot.ActivityEntry.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntry.Kind(childComplexity), true
+	case "ActivityEntry.mutation":
+		if e.ComplexityRoot.ActivityEntry.Mutation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntry.Mutation(childComplexity), true
+	case "ActivityEntry.name":
+		if e.ComplexityRoot.ActivityEntry.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntry.Name(childComplexity), true
+	case "ActivityEntry.namespace":
+		if e.ComplexityRoot.ActivityEntry.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntry.Namespace(childComplexity), true
+	case "ActivityEntry.outcome":
+		if e.ComplexityRoot.ActivityEntry.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntry.Outcome(childComplexity), true
+	case "ActivityEntry.user":
+		if e.ComplexityRoot.ActivityEntry.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntry.User(childComplexity), true
+	case "ActivityEntry.verb":
+		if e.ComplexityRoot.ActivityEntry.Verb == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntry.Verb(childComplexity), true
+	case "ActivityEntry.way":
+		if e.ComplexityRoot.ActivityEntry.Way == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntry.Way(childComplexity), true
+
+	case "ActivityEntryConnection.edges":
+		if e.ComplexityRoot.ActivityEntryConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntryConnection.Edges(childComplexity), true
+	case "ActivityEntryConnection.freshness":
+		if e.ComplexityRoot.ActivityEntryConnection.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntryConnection.Freshness(childComplexity), true
+	case "ActivityEntryConnection.nodes":
+		if e.ComplexityRoot.ActivityEntryConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntryConnection.Nodes(childComplexity), true
+	case "ActivityEntryConnection.pageInfo":
+		if e.ComplexityRoot.ActivityEntryConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntryConnection.PageInfo(childComplexity), true
+	case "ActivityEntryConnection.totalCount":
+		if e.ComplexityRoot.ActivityEntryConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntryConnection.TotalCount(childComplexity), true
+
+	case "ActivityEntryEdge.cursor":
+		if e.ComplexityRoot.ActivityEntryEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntryEdge.Cursor(childComplexity), true
+	case "ActivityEntryEdge.node":
+		if e.ComplexityRoot.ActivityEntryEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ActivityEntryEdge.Node(childComplexity), true
 
 	case "AggregatedStatusItem.applied":
 		if e.ComplexityRoot.AggregatedStatusItem.Applied == nil {
@@ -11687,6 +11842,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PropagationSuspension.DispatchingOnClusters(childComplexity), true
 
+	case "Query.activity":
+		if e.ComplexityRoot.Query.Activity == nil {
+			break
+		}
+
+		args, err := ec.field_Query_activity_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Activity(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*activity.Filter)), true
 	case "Query.cluster":
 		if e.ComplexityRoot.Query.Cluster == nil {
 			break
@@ -13130,6 +13296,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.StaticClusterWeight.Weight(childComplexity), true
 
+	case "Subscription.activityAdded":
+		if e.ComplexityRoot.Subscription.ActivityAdded == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_activityAdded_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ActivityAdded(childComplexity, args["filter"].(*activity.Filter)), true
 	case "Subscription.clusterChanged":
 		if e.ComplexityRoot.Subscription.ClusterChanged == nil {
 			break
@@ -14350,6 +14527,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	opCtx := graphql.GetOperationContext(ctx)
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
+		ec.unmarshalInputActivityFilter,
 		ec.unmarshalInputAnnotationInput,
 		ec.unmarshalInputApplicationFailoverBehaviorInput,
 		ec.unmarshalInputApplicationOverridePolicyInput,
@@ -14755,6 +14933,139 @@ extend type OverridePolicy {
 extend type ClusterOverridePolicy {
   "What the caller may do with the policy."
   viewerCan: ViewerCan!
+}
+`, BuiltIn: false},
+	{Name: "../schema/activity.graphqls", Input: `extend type Query {
+  """
+  Who changed what through Kairship, the latest first, as far as the caller may see the objects: also what was
+  refused or failed. What concerns roles on an instance is for those who manage access to it; what belongs to no instance, or
+  to one that no longer exists, for those who read all instances.
+  """
+  activity(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only entries that match."
+    filter: ActivityFilter
+  ): ActivityEntryConnection! @guard(by: VISIBLE)
+}
+
+extend type Subscription {
+  """
+  What is added to ` + "`" + `activity` + "`" + ` from now on, as far as the caller may follow the objects. Nothing is sent of what was there
+  before, and there is no cursor: after an interruption, list ` + "`" + `activity` + "`" + ` since then.
+  """
+  activityAdded(
+    "Only entries that match."
+    filter: ActivityFilter
+  ): ActivityEntry! @guard(by: VISIBLE)
+}
+
+"Which activity to return. Fields are combined with AND, the values of one field with OR."
+input ActivityFilter {
+  "In these instances, by name."
+  instances: [String!]
+  "By these users, by name."
+  users: [String!]
+  "By these ways."
+  ways: [ActivityWay!]
+  "With these outcomes."
+  outcomes: [ActivityOutcome!]
+  "About objects of these kinds, such as ` + "`" + `Deployment` + "`" + `."
+  kinds: [String!]
+  "About objects in these namespaces, and these Namespaces themselves."
+  namespaces: [String!]
+  "About objects of these names."
+  names: [String!]
+  "Recorded at this time or later."
+  from: Time
+  "Recorded before this time."
+  to: Time
+}
+
+"The way by which a change came."
+enum ActivityWay {
+  "A mutation."
+  GRAPHQL
+  "The native API of an instance, such as with ` + "`" + `kubectl` + "`" + `."
+  NATIVE_API
+}
+
+"What became of a change."
+enum ActivityOutcome {
+  "It was made."
+  SUCCEEDED
+  "The user may not make it."
+  REFUSED
+  "It was not made, or not as a whole, for another reason."
+  FAILED
+}
+
+"What was done, or was to be done, with an object."
+enum ActivityVerb {
+  "Create it."
+  CREATE
+  "Replace or change it."
+  UPDATE
+  "Change a part of it."
+  PATCH
+  "Server-side apply, which creates or changes it."
+  APPLY
+  "Delete it, or a collection."
+  DELETE
+}
+
+"A page of the activity."
+type ActivityEntryConnection {
+  "The entries of this page with their cursors."
+  edges: [ActivityEntryEdge!]!
+  "The entries of this page."
+  nodes: [ActivityEntry!]!
+  "Where this page stands."
+  pageInfo: PageInfo!
+  "How many match, on all pages."
+  totalCount: Int
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+"An entry in a list."
+type ActivityEntryEdge {
+  "The entry."
+  node: ActivityEntry!
+  "Its place in the list."
+  cursor: String!
+}
+
+"A change that a user made through Kairship, or tried to make. It names the object and has nothing of its content."
+type ActivityEntry {
+  "When it was recorded."
+  at: Time!
+  "The user who sent the request."
+  user: String!
+  "The user for whom it was sent, by impersonation; null for ` + "`" + `user` + "`" + `."
+  impersonatedUser: String
+  "The way by which it came."
+  way: ActivityWay!
+  "The name of the mutation; null for the native API."
+  mutation: String
+  "What was done, or was to be done, with the object."
+  verb: ActivityVerb!
+  "What became of it."
+  outcome: ActivityOutcome!
+  "Why it was not made: a code as in ` + "`" + `extensions.code` + "`" + `; null where it was."
+  code: String
+  "The instance; null for what belongs to none."
+  instanceName: String
+  "The API group of the kind; empty for Kubernetes' core."
+  group: String!
+  "The kind of the object, or its plural where the kind is not known; null where a mutation was about several."
+  kind: String
+  "The namespace of the object, and of a Namespace itself; null for none."
+  namespace: String
+  "The name of the object; null where it is not known, as of what is created by the native API."
+  name: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/application.graphqls", Input: `extend type Mutation {
@@ -25116,6 +25427,64 @@ var parsedSchema = gqlparser.MustLoadSchema(sources...)
 // childFields_* functions provide shared child field context lookups.
 // Each function is generated once per unique object type, deduplicating the
 // switch statements that were previously inlined in every fieldContext_* function.
+
+func (ec *executionContext) childFields_ActivityEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_ActivityEntry_at(ctx, field)
+	case "user":
+		return ec.fieldContext_ActivityEntry_user(ctx, field)
+	case "impersonatedUser":
+		return ec.fieldContext_ActivityEntry_impersonatedUser(ctx, field)
+	case "way":
+		return ec.fieldContext_ActivityEntry_way(ctx, field)
+	case "mutation":
+		return ec.fieldContext_ActivityEntry_mutation(ctx, field)
+	case "verb":
+		return ec.fieldContext_ActivityEntry_verb(ctx, field)
+	case "outcome":
+		return ec.fieldContext_ActivityEntry_outcome(ctx, field)
+	case "code":
+		return ec.fieldContext_ActivityEntry_code(ctx, field)
+	case "instanceName":
+		return ec.fieldContext_ActivityEntry_instanceName(ctx, field)
+	case "group":
+		return ec.fieldContext_ActivityEntry_group(ctx, field)
+	case "kind":
+		return ec.fieldContext_ActivityEntry_kind(ctx, field)
+	case "namespace":
+		return ec.fieldContext_ActivityEntry_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_ActivityEntry_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ActivityEntry", field.Name)
+}
+
+func (ec *executionContext) childFields_ActivityEntryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ActivityEntryConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ActivityEntryConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ActivityEntryConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ActivityEntryConnection_totalCount(ctx, field)
+	case "freshness":
+		return ec.fieldContext_ActivityEntryConnection_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ActivityEntryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ActivityEntryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_ActivityEntryEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_ActivityEntryEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ActivityEntryEdge", field.Name)
+}
 
 func (ec *executionContext) childFields_AggregatedStatusItem(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {

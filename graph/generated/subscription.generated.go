@@ -13,6 +13,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/kairship-io/kairship/graph/scalar"
+	"github.com/kairship-io/kairship/pkg/fleet/activity"
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -36,6 +37,7 @@ type SubscriptionResolver interface {
 	PolicyChanged(ctx context.Context, filter *policy.ChangeFilter, after *string) (<-chan *changes.Event[policy.Any], error)
 	KarmadaResourceChanged(ctx context.Context, filter *karmadaresource.ChangeFilter, after *string) (<-chan *changes.Event[karmadaresource.Any], error)
 	ResourceChanged(ctx context.Context, group string, version string, resource string, filter *resource.ChangeFilter, after *string) (<-chan *changes.Event[*resource.Resource], error)
+	ActivityAdded(ctx context.Context, filter *activity.Filter) (<-chan *activity.Entry, error)
 	OperationProgress(ctx context.Context, operation string) (<-chan *operation.Progress, error)
 	PodLogs(ctx context.Context, instance string, namespace string, pod *string, kind *workload.Kind, name *string, clusters []string, container *string, tail *int, since *time.Time, previous bool) (<-chan *podlog.Event, error)
 }
@@ -43,6 +45,20 @@ type SubscriptionResolver interface {
 // endregion ************************** generated!.gotpl **************************
 
 // region    ***************************** args.gotpl *****************************
+
+func (ec *executionContext) field_Subscription_activityAdded_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*activity.Filter, error) {
+			return ec.unmarshalOActivityFilter2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋactivityᚐFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg0
+	return args, nil
+}
 
 func (ec *executionContext) field_Subscription_clusterChanged_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
@@ -1858,6 +1874,68 @@ func (ec *executionContext) fieldContext_Subscription_resourceChanged(ctx contex
 	return fc, nil
 }
 
+func (ec *executionContext) _Subscription_activityAdded(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_activityAdded(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().ActivityAdded(ctx, fc.Args["filter"].(*activity.Filter))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "VISIBLE")
+				if err != nil {
+					var zeroVal *activity.Entry
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *activity.Entry
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, nil)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *activity.Entry) graphql.Marshaler {
+			return ec.marshalNActivityEntry2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋactivityᚐEntry(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_activityAdded(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ActivityEntry(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_activityAdded_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Subscription_operationProgress(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
 	return graphql.ResolveFieldStream(
 		ctx,
@@ -2889,6 +2967,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 		return ec._Subscription_karmadaResourceChanged(ctx, fields[0])
 	case "resourceChanged":
 		return ec._Subscription_resourceChanged(ctx, fields[0])
+	case "activityAdded":
+		return ec._Subscription_activityAdded(ctx, fields[0])
 	case "operationProgress":
 		return ec._Subscription_operationProgress(ctx, fields[0])
 	case "podLogs":

@@ -20,6 +20,7 @@ const (
 	sentThere     = "of users who may not read the whole instance, also whether a workload of the namespace was sent to the pod's member cluster"
 	countsSeen    = "asked about each workload and pod; no other counts"
 	ofResult      = "asked about each object; the result holds no other"
+	activitySeen  = "`manageAccess` for what concerns roles; what belongs to no instance, or to one that no longer exists, is for those who read all instances"
 	concealed     = "`readSecrets` for the values of Secrets and the manifests of Works"
 	rollback      = "`delete` with `rollback`; no `update` with `create`"
 )
@@ -59,6 +60,7 @@ func namespaceOf(verb authz.Verb, right string) Field {
 var Fields = map[string]Field{
 	"Query._entities":         {In: Object, Verbs: verbs(authz.VerbView), Depends: ofResult + "; " + concealed},
 	"Query._service":          {In: Nowhere},
+	"Query.activity":          {In: Object, Verbs: verbs(authz.VerbView), Depends: ofResult + "; " + activitySeen},
 	"Query.cluster":           {In: Instance, Depends: freeClusters},
 	"Query.clusters":          {In: Instance, Depends: freeClusters},
 	"Query.exportApplication": {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: "`readSecrets` with `secrets`"},
@@ -73,6 +75,7 @@ var Fields = map[string]Field{
 	"Query.whoCan":            {In: Instance, Verbs: verbs(authz.VerbManageAccess)},
 	"Query.workloads":         {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: ofResult},
 
+	"Subscription.activityAdded":          {In: Object, Verbs: verbs(authz.VerbWatch), Depends: ofResult + "; " + activitySeen},
 	"Subscription.clusterChanged":         {In: Instance, Depends: freeClusters},
 	"Subscription.instanceChanged":        {In: Instance, Depends: instancesSeen},
 	"Subscription.memberClusterChanged":   {In: Wide, Verbs: verbs(authz.VerbWatch), Depends: ofResult},

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/activity"
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/drift"
@@ -196,6 +197,15 @@ var enums = map[string]enumRoute{
 		value: typed[projection.HistoryChange], in: `{ instance(name: "alpha") { timeline(changes: [$v]) { totalCount } } }`, by: "Instance.timeline", path: "changes",
 		out: `{ instance(name: "alpha") { timeline { nodes { change } } } }`, field: "TimelineEntry.change",
 	},
+	"ActivityWay": {
+		value: typed[projection.ActivityWay], in: `{ activity(filter: {ways: [$v]}) { totalCount } }`, by: "Query.activity", path: "filter.Ways",
+		out: `{ activity { nodes { way } } }`, field: "ActivityEntry.way",
+	},
+	"ActivityOutcome": {
+		value: typed[projection.ActivityOutcome], in: `{ activity(filter: {outcomes: [$v]}) { totalCount } }`, by: "Query.activity", path: "filter.Outcomes",
+		out: `{ activity { nodes { outcome } } }`, field: "ActivityEntry.outcome",
+	},
+	"ActivityVerb":        {value: typed[projection.ActivityVerb], out: `{ activity { nodes { verb } } }`, field: "ActivityEntry.verb"},
 	"ChangeType":          {value: typed[changes.Type], out: `subscription { instanceChanged { type } }`, field: "InstanceChange.type"},
 	"PolicyKind":          {value: typed[policy.Kind], in: `{ policyChanged(filter: {kinds: [$v]}) { type } }`, by: "Subscription.policyChanged", path: "filter.Kinds"},
 	"PodLogEventType":     {value: typed[podlog.EventType], out: `subscription { podLogs(instance: "", namespace: "") { type } }`, field: "PodLogEvent.type"},
@@ -293,7 +303,7 @@ func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
 	undone := []resources.Result{{Rollback: &resources.Undone{}}}
 	warned := &policies.CreatedOverridePolicy{Warnings: []write.Warning{{}}}
-	answers := world().with(intercept{"Instance.roleBindings": value(&rolebinding.Connection{Nodes: []*rolebinding.RoleBinding{rolebinding.New(&v1alpha1.InstanceRoleBinding{})}}), "Instance.policyPreview": value(&preview.Preview{}), "PolicyPreview.items": value([]*preview.Item{{}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Instance.timeline": value(&timeline.Connection{Nodes: []*timeline.Entry{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.changeWorkloads": value(&bulk.Payload{Results: []bulk.Result{{}}}), "Mutation.deployApplicationToInstances": value(&applications.SeveralPayload{Results: []applications.InstanceResult{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
+	answers := world().with(intercept{"Instance.roleBindings": value(&rolebinding.Connection{Nodes: []*rolebinding.RoleBinding{rolebinding.New(&v1alpha1.InstanceRoleBinding{})}}), "Instance.policyPreview": value(&preview.Preview{}), "PolicyPreview.items": value([]*preview.Item{{}}), "Placement.drift": value(&workload.Drift{Drift: &drift.Drift{}}), "Instance.applyPreview": value(&manifestpreview.Preview{}), "ManifestPreview.items": value([]manifestpreview.Item{{Comparison: &manifest.Comparison{}}}), "Query.search": value(&search.Result{Hits: []*search.Hit{{}}}), "Query.activity": value(&activity.Connection{Nodes: []*activity.Entry{{}}}), "Instance.timeline": value(&timeline.Connection{Nodes: []*timeline.Entry{{}}}), "Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.changeWorkloads": value(&bulk.Payload{Results: []bulk.Result{{}}}), "Mutation.deployApplicationToInstances": value(&applications.SeveralPayload{Results: []applications.InstanceResult{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}}), "PodConnection.facets": value([]projection.PodFacet{{}}), "Pod.containers": value([]pod.Container{{}}), "Deployment.explanation": value(&explanation.Explanation{Steps: []explanation.Step{{Reasons: []explanation.Reason{{}}}}}), "ClusterConnection.facets": value([]cluster.Facet{{}}), "OverridePolicyConnection.facets": value([]policy.Facet{{}})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}

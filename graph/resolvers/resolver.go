@@ -5,6 +5,7 @@ package resolvers
 
 import (
 	"github.com/kairship-io/kairship/pkg/fleet/access"
+	"github.com/kairship-io/kairship/pkg/fleet/activity"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/clusternode"
@@ -73,6 +74,7 @@ type Fleet struct {
 	Search           *search.Service
 	ManifestPreviews *manifestpreview.Service
 	Timelines        *timeline.Service
+	Activity         *activity.Service
 	RoleBindings     *rolebinding.Service
 	Exports          *export.Service
 

@@ -164,6 +164,9 @@ func newServer(cfg Config, e *endpoint, streams *subscription.Manager) *handler.
 	})
 	srv.AroundFields(limit.HoldFields)
 	srv.AroundFields(answercache.NoteFreshness)
+	if cfg.AroundFields != nil {
+		srv.AroundFields(cfg.AroundFields)
+	}
 	srv.AroundRootFields(execution.AroundRootField(e.recorder.Metrics))
 	srv.AroundResponses(aroundResponses(cfg))
 	return srv

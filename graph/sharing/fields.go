@@ -227,8 +227,12 @@ const available = "ratio healthySeconds observedSeconds from to"
 // Alone are the other fields that a query can select.
 var Alone = Fields{
 	// The caller's identity.
-	"Query":  "viewer _service resources whoCan exportApplication",
+	"Query":  "viewer _service resources whoCan exportApplication activity",
 	"Viewer": "username groups seesAllInstances can roles",
+	// What the native API changes forgets no answers.
+	"ActivityEntryConnection": connection,
+	"ActivityEntryEdge":       edge,
+	"ActivityEntry":           "at user impersonatedUser way mutation verb outcome code instanceName group kind namespace name",
 	// A user who may not manage access sees what is given to them.
 	"RoleBindingConnection": connection,
 	"RoleBindingEdge":       edge,

@@ -9,7 +9,8 @@ import (
 )
 
 // PruneHistory removes what is older than it is kept, of all instances but those in kept, and of these what is
-// older than it is kept of them, by their UIDs. It removes at most so many entries, and returns how many.
+// older than it is kept of them, by their UIDs. It removes at most so many entries of the history and as many of the
+// activity, and returns how many of that of which it removed more.
 func (db *DB) PruneHistory(ctx context.Context, keep time.Duration, kept map[string]time.Duration, limit int) (int64, error) {
 	// Its text, because a key of a map may not be a parameter.
 	type of struct {
@@ -27,13 +28,19 @@ func (db *DB) PruneHistory(ctx context.Context, keep time.Duration, kept map[str
 	var removed int64
 	err = db.immediate(ctx, func(s session) error {
 		columns := []column{{"instance_uid", text}, {"keep", double}}
-		result, err := s.ExecContext(ctx, db.text("DELETE FROM kairship.history WHERE id IN (SELECT h.id FROM kairship.history h LEFT JOIN "+db.rows(columns)+
-			" ON r.instance_uid = h.instance_uid WHERE h.at < "+db.now()+" - coalesce(r.keep, $2) ORDER BY h.id LIMIT $3)"), string(rows), keep.Seconds(), limit)
-		if err != nil {
-			return err
+		for _, table := range []string{"kairship.history", "kairship.activity"} {
+			result, err := s.ExecContext(ctx, db.text("DELETE FROM "+table+" WHERE id IN (SELECT h.id FROM "+table+" h LEFT JOIN "+db.rows(columns)+
+				" ON r.instance_uid = h.instance_uid WHERE h.at < "+db.now()+" - coalesce(r.keep, $2) ORDER BY h.id LIMIT $3)"), string(rows), keep.Seconds(), limit)
+			if err != nil {
+				return err
+			}
+			n, err := result.RowsAffected()
+			if err != nil {
+				return err
+			}
+			removed = max(removed, n)
 		}
-		removed, err = result.RowsAffected()
-		return err
+		return nil
 	})
 	return removed, err
 }

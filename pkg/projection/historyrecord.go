@@ -155,32 +155,58 @@ func keysOf(a, b map[string]string) func(func(string) bool) {
 // recordWrite is the function of PostgreSQL that adds an entry for a program that may only read the tables.
 const recordWrite = "record_write"
 
-// RecordWrite adds an entry of what a user wrote, in the instance with a UID.
-func (db *DB) RecordWrite(ctx context.Context, instanceUID string, e *Entry) error {
-	row, err := json.Marshal([]Entry{*e})
-	if err != nil {
-		return err
+// RecordWrite adds what a user wrote, or tried to, in the instance with a UID: an entry of the history and one of the
+// activity, of which either may be nil. A database of an earlier release gets the first alone.
+func (db *DB) RecordWrite(ctx context.Context, instanceUID string, e *Entry, a *Activity) error {
+	err := db.recordWrite(ctx, instanceUID, e, a)
+	if a != nil && e != nil && noTable(err) {
+		return db.recordWrite(ctx, instanceUID, e, nil)
 	}
-	if db.postgres {
-		// The connections read, unless a transaction asks to write.
-		tx, err := db.sql.BeginTx(ctx, nil)
+	return err
+}
+
+func (db *DB) recordWrite(ctx context.Context, instanceUID string, e *Entry, a *Activity) error {
+	type step struct{ function, statement, row string }
+	var steps []step
+	if e != nil {
+		row, err := json.Marshal([]Entry{*e})
 		if err != nil {
 			return err
 		}
-		defer func() { _ = tx.Rollback() }() // After a commit it does nothing.
-		for _, step := range []struct {
-			statement string
-			args      []any
-		}{{"SET TRANSACTION READ WRITE", nil}, {"SELECT kairship." + recordWrite + "($1, $2)", []any{string(row), instanceUID}}} {
-			if _, err := tx.ExecContext(ctx, step.statement, step.args...); err != nil {
-				return err
-			}
-		}
-		return tx.Commit()
+		steps = append(steps, step{recordWrite, db.insertWrite(), string(row)})
 	}
-	return db.immediate(ctx, func(s session) error {
-		return db.exec(ctx, s, db.insertWrite(), string(row), instanceUID)
-	})
+	if a != nil {
+		row, err := json.Marshal([]Activity{*a})
+		if err != nil {
+			return err
+		}
+		steps = append(steps, step{recordActivity, db.insertActivity(), string(row)})
+	}
+	if !db.postgres {
+		return db.immediate(ctx, func(s session) error {
+			for _, one := range steps {
+				if err := db.exec(ctx, s, one.statement, one.row, instanceUID); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	// The connections read, unless a transaction asks to write.
+	tx, err := db.sql.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // After a commit it does nothing.
+	if _, err := tx.ExecContext(ctx, "SET TRANSACTION READ WRITE"); err != nil {
+		return err
+	}
+	for _, one := range steps {
+		if _, err := tx.ExecContext(ctx, "SELECT kairship."+one.function+"($1, $2)", one.row, instanceUID); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
 }
 
 // insertWrite is the statement that adds the entries of its first parameter, in the instance of its second.
@@ -219,10 +245,12 @@ func (db *DB) SetObjects(ctx context.Context, kind string, all []ObjectState) er
 // installHistory notes when the history begins, and has the objects that are there already read.
 func (db *DB) installHistory(ctx context.Context, s session) error {
 	if db.postgres {
-		_, err := s.ExecContext(ctx, "CREATE OR REPLACE FUNCTION kairship."+recordWrite+"(written jsonb, instance_id text) RETURNS void "+
-			"LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$"+db.insertWrite()+"$$")
-		if err != nil {
-			return fmt.Errorf("making the function %s: %w", recordWrite, err)
+		for name, statement := range map[string]string{recordWrite: db.insertWrite(), recordActivity: db.insertActivity()} {
+			_, err := s.ExecContext(ctx, "CREATE OR REPLACE FUNCTION kairship."+name+"(written jsonb, instance_id text) RETURNS void "+
+				"LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$"+statement+"$$")
+			if err != nil {
+				return fmt.Errorf("making the function %s: %w", name, err)
+			}
 		}
 	}
 	var since float64

@@ -32,6 +32,7 @@ var tables = []table{
 	// Pods have an outbox of their own: a release without them does not take what is in it.
 	{name: "pod_outbox", id: "id", columns: slices.Concat(podKey, []column{{"lane", integer}})},
 	{name: "history", id: "id", columns: slices.Concat([]column{{"instance_uid", text}}, historyColumns)},
+	{name: "activity", id: "id", columns: slices.Concat([]column{{"instance_uid", text}}, activityColumns)},
 	{name: "object_state", columns: slices.Concat(workloadKey, objectStateColumns), key: workloadKey},
 	// round and pods_round count the Rounds, state is that of the projection, version the one that all rows are at
 	// least of, refresh the state of a rebuild during which rows are read: empty, Needed or Building.
@@ -64,6 +65,8 @@ func (db *DB) indexes() []tableIndex {
 		{"workload_drifted", order(ByNamespace) + " WHERE drifted"},
 		{"history_of", "history (instance, kind, namespace, name, id)"},
 		{"history_age", "history (at)"},
+		{"activity_of", "activity (instance_uid, id)"},
+		{"activity_age", "activity (at)"},
 		{"workload_custom", order(ByNamespace) + " WHERE " + strings.ReplaceAll(customKinds, "w.", "")},
 	}
 	if db.postgres {
@@ -139,7 +142,7 @@ func (db *DB) create(t *table) string {
 	for _, c := range t.columns {
 		parts = append(parts, c.definition(db.postgres))
 	}
-	if slices.Contains([]string{"outbox", "pod_outbox", "history"}, t.name) {
+	if slices.Contains([]string{"outbox", "pod_outbox", "history", "activity"}, t.name) {
 		// Its time is the database's, because the clocks of the programs differ.
 		at := "at REAL NOT NULL DEFAULT (unixepoch('subsec'))"
 		if db.postgres {

@@ -280,11 +280,15 @@ func endCursors(raw json.RawMessage) []string {
 	return all
 }
 
-// follow runs a subscription until it has told what there is, or a line of a log, or has come to its end.
+// follow runs a subscription until it has told what there is, or a line of a log, or has come to its end. One of the activity
+// has nothing to tell until something changes.
 func (s *scene) follow(t *testing.T, request gql.Request) {
 	t.Helper()
 	stream := s.admin.MustSubscribe(t, request)
 	defer stream.Close()
+	if strings.Contains(request.Query, "activityAdded") {
+		s.change(t)
+	}
 	for delivered := 0; ; delivered++ {
 		e := stream.Next(within)
 		var err error
@@ -297,11 +301,22 @@ func (s *scene) follow(t *testing.T, request gql.Request) {
 			err = fmt.Errorf("%v", e.Errors)
 		case strings.Contains(string(e.Data), `"state":"FAILED"`):
 			err = fmt.Errorf("the operation failed: %s", e.Data)
-		case e.Complete || strings.Contains(string(e.Data), `"type":"SYNCED"`), strings.Contains(string(e.Data), `"type":"LINE"`):
+		case e.Complete || strings.Contains(string(e.Data), `"type":"SYNCED"`), strings.Contains(string(e.Data), `"type":"LINE"`), strings.Contains(string(e.Data), "activityAdded"):
 			return
 		}
 		if err != nil {
 			t.Fatalf("after %d events: %v\n%s\nvariables: %v", delivered, err, request.Query, request.Variables)
+		}
+	}
+}
+
+// change labels a workload of alpha, and takes the label away.
+func (s *scene) change(t *testing.T) {
+	t.Helper()
+	for _, pairs := range []string{`labels: [{key: "kairship-docs", value: "a"}]`, `removeLabels: ["kairship-docs"]`} {
+		r := s.admin.Must(t, gql.Request{Query: `mutation { changeWorkloads(input: {filter: {instances: ["alpha"], namespaces: ["shop"], name: ["orphan"]}, action: LABEL, ` + pairs + `}) { failed } }`})
+		if len(r.Errors) > 0 {
+			t.Fatal(r.Errors)
 		}
 	}
 }

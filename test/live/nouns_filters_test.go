@@ -189,6 +189,9 @@ func TestFilters(t *testing.T) {
 	for _, argument := range []string{"instance", "namespace", "pod", "kind", "name", "clusters", "container", "tail", "since", "previous"} {
 		tried["Subscription.podLogs("+argument+")"] = true // TestPodLogs…
 	}
+	for _, argument := range []string{"instances", "users", "ways", "outcomes", "kinds", "namespaces", "names", "from", "to"} {
+		tried["Subscription.activityAdded(filter."+argument+")"] = true // TestActivity in test/suite, and TestFilterMatches
+	}
 	for _, n := range nouns(ns) {
 		tried["Subscription."+n.field+"(after)"] = true // TestResume, and TestEverythingResumes
 		for _, c := range append(n.cases, filterCase{argument: "none", want: nil, out: ""}) {

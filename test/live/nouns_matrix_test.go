@@ -46,6 +46,8 @@ var matrix = []struct {
 	{"resourceChanged", `(version: "v1", resource: "namespaces", filter: {name: ["shop", "billing"]})`, outcomes{"billing shop", "shop", "billing", ""}},
 	{"resourceChanged", `(group: "work.karmada.io", version: "v1alpha2", resource: "resourcebindings", filter: {namespaces: ["billing"]})`, outcomes{"api-deployment ledger-statefulset", "", "api-deployment ledger-statefulset", ""}},
 	{"podLogs", `(instance: "alpha", namespace: "shop", kind: DEPLOYMENT, name: "frontend", tail: 1)`, outcomes{"LINE", "FORBIDDEN", "NOT_FOUND", "NOT_FOUND"}},
+	// TestActivity in test/suite has who is told of what: nothing is told until something changes.
+	{"activityAdded", `(filter: {from: "2026-01-02T00:00:00Z", to: "2026-01-01T00:00:00Z"})`, outcomes{"INVALID", "INVALID", "INVALID", "INVALID"}},
 	{"operationProgress", `(operation: "none-such")`, outcomes{"NOT_FOUND", "NOT_FOUND", "NOT_FOUND", "NOT_FOUND"}},
 }
 
@@ -99,6 +101,9 @@ func deliveredTo(t *testing.T, as *gql.Client, field, arguments string) (deliver
 	if field == "operationProgress" {
 		query = fmt.Sprintf("subscription { %s%s { state } }", field, arguments)
 	}
+	if field == "activityAdded" {
+		query = fmt.Sprintf("subscription { %s%s { outcome } }", field, arguments)
+	}
 	if field == "podLogs" {
 		query = fmt.Sprintf("subscription { %s%s { type } }", field, arguments)
 	}
@@ -111,7 +116,7 @@ func deliveredTo(t *testing.T, as *gql.Client, field, arguments string) (deliver
 	}
 	defer s.Close()
 	f := &feed{s, t}
-	if field == "operationProgress" {
+	if field == "operationProgress" || field == "activityAdded" {
 		e := s.Next(within)
 		if e == nil || len(e.Errors) == 0 {
 			t.Fatalf("got %v", e)

@@ -76,6 +76,9 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	for _, argument := range slices.Concat(previewArguments, manifestPreviewArguments) {
 		tried[argument] = true
 	}
+	for _, argument := range []string{"first", "after", "filter.instances", "filter.users", "filter.ways", "filter.outcomes", "filter.kinds", "filter.namespaces", "filter.names", "filter.from", "filter.to"} {
+		tried["Query.activity("+argument+")"] = true // TestActivity
+	}
 	tried["Query.node(id)"] = true // TestEveryIDLeadsBack
 	tried["Query._entities(representations)"] = true
 	// TestMatrix, TestOneNamespaceAlone

@@ -77,6 +77,10 @@ var rootMatrix = []struct {
 	{"whoCan", `whoCan(instance: "none-such", verb: GET, resource: "pods") { __typename }`, outcomes{"null", "null", "null", "null"}},
 	{"whoCan", `whoCan(instance: "alpha", verb: GET, resource: "Pods") { __typename }`, outcomes{"INVALID", "FORBIDDEN", "null", "null"}},
 
+	{"activity", `activity(filter: {instances: ["alpha"], namespaces: ["none-such"]}) { totalCount nodes { name } }`, outcomes{"0:", "0:", "0:", "0:"}},
+	{"activity", `activity(filter: {from: "2026-01-02T00:00:00Z", to: "2026-01-01T00:00:00Z"}) { totalCount }`, outcomes{"INVALID", "INVALID", "INVALID", "INVALID"}},
+	{"activity", `activity { totalCount nodes { name } }`, outcomes{"*", "*", "*", "0:"}},
+
 	{"instances", `instances { totalCount nodes { name } }`, outcomes{"*", "1: alpha", "1: beta", "0:"}},
 	{"instances", `instances(filter: {name: ["alpha", "beta", "none-such"]}) { totalCount nodes { name } }`, outcomes{"2: alpha beta", "1: alpha", "1: beta", "0:"}},
 	{"instances", `instances(filter: {name: ["beta"]}) { totalCount nodes { name } }`, outcomes{"1: beta", "0:", "1: beta", "0:"}},

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -16,12 +17,12 @@ import (
 // recordWithin bounds how long a write waits for its entry in the history.
 const recordWithin = 2 * time.Second
 
-// History keeps who wrote what; *projection.DB does.
+// History keeps who wrote what; *projection.DB does. Either of what it gets may be nil.
 type History interface {
-	RecordWrite(ctx context.Context, instanceUID string, e *projection.Entry) error
+	RecordWrite(ctx context.Context, instanceUID string, e *projection.Entry, a *projection.Activity) error
 }
 
-// Recorder adds what users write to the history.
+// Recorder adds what users write to the history and to the activity, and what they tried to write to the activity.
 type Recorder struct {
 	History History
 	// InstanceUID returns the UID of an instance; empty for one that is not there.
@@ -39,17 +40,34 @@ func (w *Writer) record(ctx context.Context, how string, at *consistency.Version
 		ObjectKey: projection.ObjectKey{Instance: at.Instance, Kind: historyKind(at), Namespace: at.Namespace, Name: at.Name},
 		Change:    projection.Written, After: how, User: user.Name,
 	}
+	w.add(ctx, e, &projection.Activity{Verb: projection.ActivityVerb(how), Outcome: projection.ActivitySucceeded}, at)
+}
+
+// Refused adds a write that the caller may not make, with the error that says so.
+func (w *Writer) Refused(ctx context.Context, how projection.ActivityVerb, at *consistency.Version, err error) {
+	if w.Recorder != nil && apierror.Is(err, apierror.CodeForbidden) {
+		w.add(ctx, nil, &projection.Activity{Verb: how, Outcome: projection.ActivityRefused, Code: string(apierror.CodeForbidden)}, at)
+	}
+}
+
+// add adds a write of a mutation to an object, which its caller made or tried to make.
+func (w *Writer) add(ctx context.Context, e *projection.Entry, a *projection.Activity, at *consistency.Version) {
+	m := mutationOf(ctx)
+	m.noted(a.Outcome)
+	user, _ := authz.UserFrom(ctx)
+	a.Way, a.Mutation, a.User = projection.ByGraphQL, m.name, user.Name
+	name(a, at)
 	// The write was made, also for a caller who has left.
-	if err := w.Recorder.add(context.WithoutCancel(ctx), e); err != nil {
+	if err := w.Recorder.add(context.WithoutCancel(ctx), w.Recorder.InstanceUID(ctx, at.Instance), e, a); err != nil {
 		w.Logger.WarnContext(ctx, "a write is not in the history", "error", err)
 	}
 }
 
-// add adds an entry to the history.
-func (r *Recorder) add(ctx context.Context, e *projection.Entry) error {
+// add adds entries of which either may be nil.
+func (r *Recorder) add(ctx context.Context, instanceUID string, e *projection.Entry, a *projection.Activity) error {
 	ctx, cancel := context.WithTimeout(ctx, recordWithin)
 	defer cancel()
-	return r.History.RecordWrite(ctx, r.InstanceUID(ctx, e.Instance), e)
+	return r.History.RecordWrite(ctx, instanceUID, e, a)
 }
 
 // followed are the kinds that have a history, besides workloads.
@@ -57,10 +75,19 @@ var followed = []index.Type{
 	index.MemberClusters, index.PropagationPolicies, index.ClusterPropagationPolicies, index.OverridePolicies, index.ClusterOverridePolicies,
 }
 
-// Native adds a write to an object of an instance by its native API, where the kind has a history. message says more
-// for a person.
-func (r *Recorder) Native(ctx context.Context, user, how, message string, at *consistency.Version) error {
+// Native adds a write to an object of an instance by its native API: to the activity, and to the history where the kind
+// has one and the write was made. message says more for a person.
+func (r *Recorder) Native(ctx context.Context, a *projection.Activity, message string, at *consistency.Version) error {
 	named := *at
+	uid := r.InstanceUID(ctx, at.Instance)
+	if uid == "" {
+		return nil // It was deleted meanwhile.
+	}
+	a.Way = projection.ByNativeAPI
+	name(a, at)
+	if at.Name == "" || a.Outcome != projection.ActivitySucceeded {
+		return r.add(ctx, uid, nil, a)
+	}
 	_, known := workload.KindFromGVR(schema.GroupVersionResource{Group: at.Group, Version: at.Version, Resource: at.Resource})
 	for _, t := range followed {
 		if t.Group == at.Group && t.Version == at.Version && t.Resource == at.Resource {
@@ -68,12 +95,12 @@ func (r *Recorder) Native(ctx context.Context, user, how, message string, at *co
 		}
 	}
 	if !known {
-		return nil
+		return r.add(ctx, uid, nil, a)
 	}
-	return r.add(ctx, &projection.Entry{
+	return r.add(ctx, uid, &projection.Entry{
 		ObjectKey: projection.ObjectKey{Instance: at.Instance, Kind: historyKind(&named), Namespace: at.Namespace, Name: at.Name},
-		Change:    projection.Written, After: how, User: user, Message: message,
-	})
+		Change:    projection.Written, After: string(a.Verb), User: a.User, Message: message,
+	}, a)
 }
 
 // historyKind is the kind by which the history knows what was written.

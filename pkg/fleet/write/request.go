@@ -17,6 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // Options are what every write has.
@@ -213,7 +214,11 @@ func (s *Site) send(ctx context.Context, c call) (*Outcome, error) {
 		}
 	}
 	if err != nil {
-		return nil, s.translate(ctx, c, err)
+		err = s.translate(ctx, c, err)
+		if !c.options.DryRun {
+			s.writer.Refused(ctx, projection.ActivityVerb(c.how()), s.version(c), err)
+		}
+		return nil, err
 	}
 	out, err := s.outcome(c, raw, status == http.StatusCreated)
 	if out != nil && !out.DryRun {
@@ -240,6 +245,14 @@ func (c *call) how() string {
 	return "PATCH"
 }
 
+// version names the object of a call.
+func (s *Site) version(c call) *consistency.Version {
+	return &consistency.Version{
+		Instance: s.Instance, Group: c.kind.Group, Version: c.kind.Version, Resource: c.kind.Resource, Kind: c.kind.Kind,
+		Namespace: c.namespace, Name: c.name,
+	}
+}
+
 // outcome reads what the instance answered to a write. It is not nil where only what it shows cannot be read.
 func (s *Site) outcome(c call, raw []byte, created bool) (*Outcome, error) {
 	at := s.writer.Now()
@@ -248,10 +261,7 @@ func (s *Site) outcome(c call, raw []byte, created bool) (*Outcome, error) {
 	if err := utiljson.Unmarshal(raw, &u.Object); err != nil {
 		return nil, apierror.Wrap(err, apierror.CodeInternal, "internal error")
 	}
-	out := &Outcome{Created: created, DryRun: c.options.DryRun, Version: consistency.Version{
-		Instance: s.Instance, Group: c.kind.Group, Version: c.kind.Version, Resource: c.kind.Resource, Kind: c.kind.Kind,
-		Namespace: c.namespace, Name: c.name,
-	}}
+	out := &Outcome{Created: created, DryRun: c.options.DryRun, Version: *s.version(c)}
 	if c.verb == http.MethodDelete && u.GetKind() == "Status" {
 		out.Version.Deleted = true
 		out.Version.UID, _, _ = unstructured.NestedString(u.Object, "details", "uid")

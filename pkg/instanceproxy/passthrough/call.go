@@ -27,6 +27,8 @@ type call struct {
 	caller, as authz.User
 	// grant is what the latter may do in the instance; set by admit.
 	grant authz.Grant
+	// visible reports whether the latter may know of the instance; set by admit.
+	visible bool
 	// entered is the request among those of its user.
 	entered *quota.Operation
 	// exec is what runs in a container; nil for anything else, and while it is not accepted.
@@ -141,6 +143,7 @@ func (c *call) admit(ctx context.Context, credentials authz.Credentials, asked *
 	if !visible {
 		return authz.User{}, apierror.NotFound("instance", c.instance)
 	}
+	c.visible = true
 	if !grant.CanProxy(verb) {
 		return authz.User{}, apierror.New(apierror.CodeForbidden,
 			"user %q cannot %s instances/proxy of instance %q: the native API is for editors and admins; read through GraphQL instead", user.Name, verb, c.instance)

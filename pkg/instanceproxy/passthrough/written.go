@@ -4,17 +4,24 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// Written is what a user changed in an instance.
+// Written is what a user changed in an instance, or tried to change.
 type Written struct {
 	// User is who sent the request, As whom it was sent for: the same, unless impersonated.
 	User, As string
 	Instance string
-	// Verb is UPDATE, PATCH, APPLY or DELETE, as the history names them.
-	Verb                                      string
+	// Verb is CREATE, UPDATE, PATCH, APPLY or DELETE, as the history names them.
+	Verb string
+	// Name is empty for what the path does not name: the name of what is created is in the body, and a collection
+	// that is deleted has many.
 	Group, Version, Resource, Namespace, Name string
+	// Code says why it was not done; empty where it was.
+	Code apierror.Code
 }
 
 // History keeps who wrote what. Its errors are its own: the write was made.
@@ -48,18 +55,21 @@ func (r *recording) add(ctx context.Context, w *Written) {
 	})
 }
 
-// written is what a call changed; nil for nothing, or for what its path does not name: the name of what was created
-// is in the answer, and a collection that was deleted has many. The status is no change that a user makes.
+// written is what a call changed or tried to change; nil for nothing. The status is no change that a user makes,
+// and neither is a review or a Lease. Of an instance that the caller may not see, there is nothing.
 func (c *call) written(r *http.Request, status int) *Written {
 	q := &c.what
-	if status < http.StatusOK || status >= http.StatusMultipleChoices || q.name == "" || q.subresource != "" && q.subresource != "scale" || isDryRun(c.target) {
+	if !c.visible || q.resource == "" || q.subresource != "" && q.subresource != "scale" || slices.Contains(unrecorded, q.group) || isDryRun(c.target) {
 		return nil
 	}
 	w := &Written{
 		User: c.caller.Name, As: c.as.Name, Instance: c.instance,
 		Group: q.group, Version: q.version, Resource: q.resource, Namespace: q.namespace, Name: q.name,
 	}
+	w.Code = codeOf(status)
 	switch r.Method {
+	case http.MethodPost:
+		w.Verb = "CREATE"
 	case http.MethodPut:
 		w.Verb = "UPDATE"
 	case http.MethodPatch:
@@ -73,6 +83,30 @@ func (c *call) written(r *http.Request, status int) *Written {
 		return nil
 	}
 	return w
+}
+
+// unrecorded are the groups of kinds that hold no state of users: reviews and Leases.
+var unrecorded = []string{"authentication.k8s.io", "authorization.k8s.io", "coordination.k8s.io"}
+
+// codeOf is the code for the status of an answer; empty for success.
+func codeOf(status int) apierror.Code {
+	switch {
+	case status >= http.StatusOK && status < http.StatusMultipleChoices:
+		return ""
+	case status == http.StatusForbidden:
+		return apierror.CodeForbidden
+	case status == http.StatusNotFound:
+		return apierror.CodeNotFound
+	case status == http.StatusConflict:
+		return apierror.CodeConflict
+	case status == http.StatusTooManyRequests:
+		return apierror.CodeRateLimited
+	case status == http.StatusGatewayTimeout:
+		return apierror.CodeTimeout
+	case status >= http.StatusInternalServerError:
+		return apierror.CodeInstanceUnavailable
+	}
+	return apierror.CodeInvalid
 }
 
 // isDryRun reports whether nothing is to be stored. A DELETE may say so in its body alone, which is not read here.

@@ -16,11 +16,11 @@ type written chan string
 
 // RecordNative implements passthrough.History.
 func (w written) RecordNative(_ context.Context, one *passthrough.Written) {
-	w <- fmt.Sprintf("%s as %s: %s %s/%s/%s %s/%s of %s", one.User, one.As, one.Verb, one.Group, one.Version, one.Resource, one.Namespace, one.Name, one.Instance)
+	w <- strings.TrimSpace(fmt.Sprintf("%s as %s: %s %s/%s/%s %s/%s of %s %s", one.User, one.As, one.Verb, one.Group, one.Version, one.Resource, one.Namespace, one.Name, one.Instance, one.Code))
 }
 
-// TestWritesAreRecorded sends requests, and expects of each the entry of the history that follows; none of reads, of
-// what was refused or not stored, and of what the path does not name.
+// TestWritesAreRecorded sends requests, and expects of each what is recorded; nothing of reads, of what was not to be
+// stored, of reviews, and of users who may not know of the instance.
 func TestWritesAreRecorded(t *testing.T) {
 	recorded := make(written, 10)
 	instance := func(w http.ResponseWriter, r *http.Request) {
@@ -43,10 +43,11 @@ func TestWritesAreRecorded(t *testing.T) {
 		{token: "t-alice", method: http.MethodGet, path: web},
 		{token: "t-alice", method: http.MethodPatch, path: web + "?dryRun=All"},
 		{token: "t-alice", method: http.MethodPut, path: web + "/status"},
-		{token: "t-alice", method: http.MethodPut, path: "/apis/apps/v1/namespaces/shop/deployments/refused"},
-		{token: "t-alice", method: http.MethodPost, path: "/apis/apps/v1/namespaces/shop/deployments"},
-		{token: "t-alice", method: http.MethodDelete, path: "/apis/apps/v1/namespaces/shop/deployments"},
-		{token: "t-reader", method: http.MethodPatch, path: web},
+		{token: "t-alice", method: http.MethodPut, path: "/apis/apps/v1/namespaces/shop/deployments/refused", want: "alice as alice: UPDATE apps/v1/deployments shop/refused of alpha CONFLICT"},
+		{token: "t-alice", method: http.MethodPost, path: "/apis/apps/v1/namespaces/shop/deployments", want: "alice as alice: CREATE apps/v1/deployments shop/ of alpha"},
+		{token: "t-alice", method: http.MethodDelete, path: "/apis/apps/v1/namespaces/shop/deployments", want: "alice as alice: DELETE apps/v1/deployments shop/ of alpha"},
+		{token: "t-alice", method: http.MethodPost, path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"},
+		{token: "t-reader", method: http.MethodPatch, path: web, want: "reader as : PATCH apps/v1/deployments shop/web of alpha FORBIDDEN"},
 		{token: "t-mallory", method: http.MethodPatch, path: web},
 	} {
 		s.do(t, tt.token, tt.method, passthrough.PathOf("alpha")+tt.path, nil, tt.header...) //nolint:bodyclose // It is closed there.

@@ -194,7 +194,7 @@ func TestWritesOfUsers(t *testing.T) {
 		}
 		defer func() { _ = recorder.Close() }()
 		key := projection.ObjectKey{Instance: "alpha", Kind: "DEPLOYMENT", Namespace: "shop", Name: "web"}
-		if err := recorder.RecordWrite(t.Context(), "uid-alpha", &projection.Entry{ObjectKey: key, Change: projection.Written, After: "PATCH", User: "alice"}); err != nil {
+		if err := recorder.RecordWrite(t.Context(), "uid-alpha", &projection.Entry{ObjectKey: key, Change: projection.Written, After: "PATCH", User: "alice"}, nil); err != nil {
 			t.Fatal(err)
 		}
 		found, err := w.DB.History(t.Context(), []projection.HistoryQuery{{ObjectKey: key, InstanceUID: "uid-alpha"}}, &projection.HistoryRange{Limit: 1})

@@ -41,9 +41,10 @@ func Lists(s *ast.Schema) []List {
 	return lists
 }
 
-// ObjectLists are the lists of objects, which have names; others are of what is counted in objects.
+// ObjectLists are the lists of objects, which have names; others are of what is counted in objects, and of what users
+// did with objects.
 func ObjectLists(s *ast.Schema) []List {
-	return slices.DeleteFunc(Lists(s), func(l List) bool { return s.Types[l.Node].Fields.ForName("name") == nil })
+	return slices.DeleteFunc(Lists(s), func(l List) bool { return s.Types[l.Node].Fields.ForName("name") == nil || l.Node == "ActivityEntry" })
 }
 
 // Arguments are all arguments of all fields, with the fields of inputs written

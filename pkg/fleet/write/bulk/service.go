@@ -10,11 +10,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // atOnce is how many workloads of one call are changed at the same time.
@@ -46,7 +48,7 @@ func (s *Service) Change(ctx context.Context, in Input) (*Payload, error) {
 	if err := in.expected(p.Fingerprint, p.Total); err != nil {
 		return nil, err
 	}
-	r := &run{in: in, p: p, change: func(ctx context.Context, t workloads.Target) (*workloads.Payload, error) {
+	r := &run{in: in, p: p, refused: s.refused(in.Action), change: func(ctx context.Context, t workloads.Target) (*workloads.Payload, error) {
 		return s.one(ctx, &in, labels, t)
 	}}
 	if err := r.all(ctx, targets); err != nil {
@@ -93,6 +95,8 @@ func inInput(err error) error {
 type run struct {
 	in     Input
 	change func(context.Context, workloads.Target) (*workloads.Payload, error)
+	// refused records what the caller may not change; nil for nothing.
+	refused func(context.Context, target, error)
 
 	mu       sync.Mutex
 	p        *Payload
@@ -127,7 +131,11 @@ func (r *run) one(ctx context.Context, i int, t target) error {
 	if stop {
 		return nil
 	}
-	done, err := r.change(ctx, workloads.Target{Instance: t.Instance, Kind: t.Kind, Namespace: t.Namespace, Name: t.Name, UID: t.UID, DryRun: r.in.DryRun})
+	part, m := write.BeginPart(ctx)
+	done, err := r.change(part, workloads.Target{Instance: t.Instance, Kind: t.Kind, Namespace: t.Namespace, Name: t.Name, UID: t.UID, DryRun: r.in.DryRun})
+	if err != nil && !r.in.DryRun && r.refused != nil && !m.Refused() {
+		r.refused(part, t, err)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch problem, known := write.ProblemOf(err); {
@@ -146,6 +154,18 @@ func (r *run) one(ctx context.Context, i int, t target) error {
 	}
 	r.p.Results[i] = result
 	return nil
+}
+
+// refused records a workload that the caller may not change.
+func (s *Service) refused(action Action) func(context.Context, target, error) {
+	verb := projection.ActivityUpdate
+	if action == ActionDelete {
+		verb = projection.ActivityDelete
+	}
+	return func(ctx context.Context, t target, err error) {
+		kind := t.Kind.GVK()
+		s.Writes.Writer.Refused(ctx, verb, &consistency.Version{Instance: t.Instance, Group: kind.Group, Version: kind.Version, Kind: kind.Kind, Namespace: t.Namespace, Name: t.Name}, err)
+	}
 }
 
 // one does with one workload what is to be done with all.
