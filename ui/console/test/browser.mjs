@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 
+import * as access from './access.mjs';
 import { check } from './axe.mjs';
 import * as policies from './policies.mjs';
 import { fleet, open, person, signIn, step } from './world.mjs';
@@ -21,6 +22,7 @@ const pages = [
   '/instances/alpha/workloads/DEPLOYMENT/shop/stuck',
   ...['graph', 'pods', 'manifest', 'timeline'].map((tab) => `/instances/alpha/workloads/DEPLOYMENT/shop/frontend?tab=${tab}`),
   ...policies.pages,
+  ...access.pages,
 ];
 const stuck = '/instances/alpha/workloads/DEPLOYMENT/shop/stuck';
 const frontend = '/instances/alpha/workloads/DEPLOYMENT/shop/frontend';
@@ -152,6 +154,7 @@ try {
   });
 
   await policies.run(world);
+  await access.run(world);
 
   // The short form has each theme and each language once: what axe finds depends on one or the other.
   const looks = [['light', 'en'], ['dark', 'zh-CN']];

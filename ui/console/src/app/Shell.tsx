@@ -15,6 +15,7 @@ const pages = [
   ['/workloads', 'app.workloads'],
   ['/policies', 'app.policies'],
   ['/clusters', 'app.clusters'],
+  ['/activity', 'app.activity'],
 ] as const;
 
 /** Live shows whether changes arrive as they happen. */
@@ -35,7 +36,7 @@ export function Shell(): ReactElement {
   const [opened, { toggle, close }] = useDisclosure();
   const { pathname } = useLocation();
   useEffect(close, [close, pathname]);
-  const section = (path: string): boolean => (path === '/' ? /^\/(instances\/[^/]+)?$/.test(pathname) : `${pathname}/`.includes(`${path}/`));
+  const section = (path: string): boolean => (path === '/' ? /^\/(instances\/[^/]+(\/access)?)?$/.test(pathname) : `${pathname}/`.includes(`${path}/`));
   return (
     <AppShell header={{ height: 52 }} navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !opened } }} padding="md">
       <AppShell.Header>

@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 
+import { readActivitySearch } from '../activity/search.ts';
 import { isMemberTab, type MemberTab } from '../clusters/tabs.ts';
 import { FleetPage } from '../fleet/FleetPage.tsx';
 import { readSearch } from '../workloads/search.ts';
@@ -40,7 +41,15 @@ const member = createRoute({
   validateSearch: (search: Record<string, unknown>): { tab?: MemberTab } => (isMemberTab(search['tab']) ? { tab: search['tab'] } : {}),
 });
 
-export const router = createRouter({ routeTree: root.addChildren([fleet, workloads, workload, policies, policy, clusters, instance, member]), defaultPreload: false });
+const access = createRoute({ getParentRoute: () => root, path: '/instances/$instance/access', component: lazyRouteComponent(() => import('../access/AccessPage.tsx'), 'AccessPage') });
+const activity = createRoute({
+  getParentRoute: () => root,
+  path: '/activity',
+  component: lazyRouteComponent(() => import('../activity/ActivityPage.tsx'), 'ActivityPage'),
+  validateSearch: readActivitySearch,
+});
+
+export const router = createRouter({ routeTree: root.addChildren([fleet, workloads, workload, policies, policy, clusters, instance, access, member, activity]), defaultPreload: false });
 
 declare module '@tanstack/react-router' {
   interface Register {

@@ -68,6 +68,8 @@ export function InstancePage(): ReactElement {
         </Stack>
         <Group gap="sm">
           <Freshness of={instance.freshness} />
+          <ButtonLink to="/instances/$instance/access" params={{ instance: name }} variant="default" size="xs">{t('access.title')}</ButtonLink>
+          <ButtonLink to="/activity" search={{ instance: name }} variant="default" size="xs">{t('app.activity')}</ButtonLink>
           <ButtonLink to="/policies" search={{ instance: name }} variant="default" size="xs">{t('app.policies')}</ButtonLink>
           <ButtonLink to="/workloads" search={{ instance: [name] }} variant="default" size="xs">{t('app.workloads')}</ButtonLink>
         </Group>

@@ -3,7 +3,7 @@ import type { Texts } from './en';
 // 控制台的简体中文文本。
 export const zh: Texts = {
   app: {
-    name: 'Kairship', navigation: '主导航', menu: '菜单', skip: '跳到正文', fleet: '总览', workloads: '工作负载', clusters: '集群', policies: '策略',
+    name: 'Kairship', navigation: '主导航', menu: '菜单', skip: '跳到正文', fleet: '总览', workloads: '工作负载', clusters: '集群', policies: '策略', activity: '活动',
     graphiql: 'GraphiQL', theme: '主题', light: '浅色', dark: '深色', system: '跟随系统', language: '语言', account: '账户', signOut: '退出登录',
     signOutEverywhere: '在所有设备上退出', live: '实时', reconnecting: '正在重新连接…', notFound: '没有这个页面', notFoundHint: '地址可能有误，或者对象已被删除。',
     toFleet: '返回总览', openInGraphiQL: '在 GraphiQL 中打开', copyCommand: '复制为 kubectl 命令', copied: '已复制',
@@ -93,6 +93,19 @@ export const zh: Texts = {
       CORDON: '新对象不会再调度到此集群，已有对象保持不变。',
     },
     lossNothing_one: '没有迁移：{{count}} 个对象保持不变。', lossNothing_other: '没有迁移：{{count}} 个对象保持不变。',
+  },
+  access: {
+    title: '访问权限', of: '{{instance}} 的访问权限', grant: '授予角色', grantOn: '授予 {{instance}} 上的角色', revoke: '收回', revokeOf: '收回 {{subject}} 的{{role}}角色',
+    revokeHint: '{{subject}} 将失去 {{instance}} 上的{{role}}角色，几秒后生效。', ownOnly: '您的角色不能管理访问权限：这里只列出您自己的角色。', none: '没有角色', noneHint: '请授予第一个角色。',
+    subject: '用户或组', subjectKind: '授予对象', role: '角色', namespaces: '命名空间', namespacesHint: '留空表示整个实例。', source: '来源', state: '状态', whole: '整个实例', by: '由 {{user}} 授予',
+    holds: '已生效', waits: '等待生效', revoked: '已收回', try: '检查', accepted: '可以授予：{{subject}} 将成为 {{instance}} 的{{role}}。',
+    kind: { USER: '用户', GROUP: '组' }, roles: { VIEWER: '查看者', EDITOR: '编辑者', ADMIN: '管理员' }, sources: { DIRECT: '直接授予', PLATFORM: '平台' },
+    whoMay: '谁可以做什么', verb: '操作', resource: '资源', inNamespace: '命名空间（可选）', ask: '查询', whoMayNone: '没有角色允许此操作。',
+  },
+  activity: {
+    title: '活动', none: '没有活动', noneHint: '通过 Kairship 做出的变更会列在这里。', all: '全部', clear: '清除', at: '时间', user: '用户', change: '变更', object: '对象', outcomeTitle: '结果',
+    native: '原生 API {{verb}}', as: '{{user}}（以 {{impersonated}} 身份）', more: '更早的活动', filter: { instance: '实例', user: '用户', name: '对象名称', outcome: '结果' },
+    outcome: { SUCCEEDED: '成功', REFUSED: '被拒绝', FAILED: '失败' },
   },
   instance: {
     notFound: '没有这个实例', notFoundHint: '它可能已被删除，或者您的角色无权查看。', mode: { EXTERNAL: '外部', MANAGED: '托管' }, members_one: '{{count}} 个成员集群',
