@@ -28,7 +28,7 @@ func Handler() http.Handler {
 }
 
 // routes are the first parts of the paths of its pages (ui/console/src/app/router.tsx).
-var routes = []string{"workloads", "clusters", "policies", "instances"}
+var routes = []string{"workloads", "clusters", "policies", "instances", "activity"}
 
 func newHandler(built fs.FS) http.Handler {
 	return page.New(page.Page{Built: built, Missing: placeholder, Policy: policy, Routes: routes})

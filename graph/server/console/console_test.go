@@ -24,7 +24,7 @@ func TestPage(t *testing.T) {
 		"assets/main-a.js": {Data: []byte("script")},
 	})
 	seen := map[string]bool{}
-	for _, path := range []string{"/", "/workloads", "/instances/alpha/workloads/DEPLOYMENT/shop/frontend"} {
+	for _, path := range []string{"/", "/workloads", "/activity", "/instances/alpha/workloads/DEPLOYMENT/shop/frontend"} {
 		w := get(t, h, http.MethodGet, path)
 		policy := w.Header().Get("Content-Security-Policy")
 		of := nonce.FindStringSubmatch(policy)

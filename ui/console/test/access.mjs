@@ -36,6 +36,7 @@ export async function run(world) {
   await step('who may do what', async () => {
     const { page, close } = await world.newPage();
     await signIn(page, 'admin', access);
+    await page.getByRole('textbox', { name: 'Namespace, if in one' }).fill('shop');
     await page.getByRole('button', { name: 'Ask' }).click();
     await page.getByRole('listitem').getByText(/alice \(user\): Editor/).waitFor();
     await close();

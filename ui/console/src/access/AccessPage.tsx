@@ -16,6 +16,9 @@ import { WhoMay } from './WhoMay.tsx';
 
 export type Binding = NonNullable<ResultOf<typeof AccessQuery>['instance']>['roleBindings']['nodes'][number];
 
+/** pause is how long the page waits before it asks again for what is not in effect yet, in milliseconds. */
+const pause = 2000;
+
 /** AccessPage shows who has which role on an instance, and gives roles and takes them away. */
 export function AccessPage(): ReactElement {
   const t = useT();
@@ -30,6 +33,13 @@ export function AccessPage(): ReactElement {
   }, [instance, t]);
   const reload = (): void => execute({ requestPolicy: 'network-only' });
   const bindings = data?.instance?.roleBindings;
+  const waiting = bindings?.nodes.some((b) => !b.ready || b.revoked) ?? false;
+  useEffect(() => {
+    // A role takes seconds to come into effect or to be taken away, and nothing reports it.
+    if (!waiting) return undefined;
+    const timer = window.setTimeout(() => execute({ requestPolicy: 'network-only' }), pause);
+    return () => window.clearTimeout(timer);
+  }, [waiting, bindings, execute]);
   const manages = allowed?.whoCan != null;
   if (data?.instance === null && error === undefined) {
     return (

@@ -7,7 +7,7 @@ import { Problem } from '../shared/Problem.tsx';
 import type { Binding } from './AccessPage.tsx';
 import { Revoke } from './queries.ts';
 
-/** RevokeDialog takes a role away, as it was shown: not where it has changed since. */
+/** RevokeDialog takes a role away. */
 export function RevokeDialog({ instance, of, close, done }: { instance: string; of: Binding; close: () => void; done: () => void }): ReactElement {
   const t = useT();
   const client = useClient();
@@ -15,7 +15,7 @@ export function RevokeDialog({ instance, of, close, done }: { instance: string; 
   const [busy, setBusy] = useState(false);
   const confirm = async (): Promise<void> => {
     setBusy(true);
-    const result = await client.mutation(Revoke, { input: { instance, binding: of.name, resourceVersion: of.resourceVersion } }).toPromise();
+    const result = await client.mutation(Revoke, { input: { instance, binding: of.name } }).toPromise();
     setBusy(false);
     setRefused(result.error);
     if (result.error) return;

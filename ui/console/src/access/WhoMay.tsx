@@ -14,7 +14,7 @@ const verbs = ['GET', 'LIST', 'WATCH', 'CREATE', 'UPDATE', 'PATCH', 'DELETE'] as
 /** WhoMay answers who may do something in the instance. */
 export function WhoMay({ instance }: { instance: string }): ReactElement {
   const t = useT();
-  const [verb, setVerb] = useState<Question['verb']>('DELETE');
+  const [verb, setVerb] = useState<Question['verb']>('UPDATE');
   const [resource, setResource] = useState('deployments.apps');
   const [namespace, setNamespace] = useState('');
   const [asked, setAsked] = useState<Question>();

@@ -19,7 +19,6 @@ export const AccessQuery = graphql(
             revoked
             ready
             conditions { type status message }
-            resourceVersion
           }
           freshness { ...FreshnessFields }
         }
