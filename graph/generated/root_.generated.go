@@ -23893,6 +23893,11 @@ enum TimelineChange {
   TAINTS
   "The state of an instance, as ` + "`" + `InstanceState` + "`" + `."
   STATE
+  """
+  The credentials by which Kairship reaches an instance, or its endpoint: other ones are used since then. Each is a short text that
+  tells nothing of them.
+  """
+  CREDENTIALS
   "` + "`" + `user` + "`" + ` changed it through Kairship: ` + "`" + `CREATE` + "`" + `, ` + "`" + `UPDATE` + "`" + `, ` + "`" + `PATCH` + "`" + `, ` + "`" + `APPLY` + "`" + ` or ` + "`" + `DELETE` + "`" + `. What became of it are other entries."
   WRITTEN
   "A part of the spec of a policy, which ` + "`" + `field` + "`" + ` names, as JSON, up to 4096 bytes."
