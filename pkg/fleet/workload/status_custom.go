@@ -171,9 +171,7 @@ func customHealth(kind Kind, p PlacementStatus, seen *observation) (Health, stri
 	case workv1alpha2.ResourceUnhealthy:
 		return HealthDegraded, "Karmada's resource interpreter reports it unhealthy"
 	case workv1alpha2.ResourceHealthy:
-	case workv1alpha2.ResourceUnknown:
-		fallthrough
-	default:
+	default: // workv1alpha2.ResourceUnknown, and what a later Karmada may say.
 		if kind.runsNothing() {
 			return HealthHealthy, "" // It is there.
 		}
