@@ -138,12 +138,13 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	if states != nil {
 		fleet.Activity.Feed = &activity.Feed{Read: states.Activity, Interval: time.Second, End: stream.End, Logger: logger}
 	}
+	fleet.ClusterNodes.Requests = source
 	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
 		return nil, err
 	}
 	scope := func(ctx context.Context) context.Context {
 		ctx, _ = requeststats.With(freshness.Begin(ctx, time.Now()))
-		return loaders.With(timeline.With(usage.With(access.With(countedAs(ctx)))), source)
+		return loaders.With(timeline.With(usage.With(clusternode.With(access.With(countedAs(ctx))))), source)
 	}
 	users := quota.New(o.limits.userLimits(), time.Now)
 	followLogs(&fleet, users, scope, logger)

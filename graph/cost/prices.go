@@ -130,6 +130,7 @@ func Prices() map[string]Price {
 		"Workload.events":           {Requests: 1},
 		// Its bindings, policies, members, Works and objects, and their pods.
 		"Workload.explanation": {Requests: 6, Value: 20},
+		"Resource.explanation": {Requests: 10, Value: 20},
 		"Explanation.steps":    {Items: usualStages},
 		// The dry run is the instance's; members, policies of two kinds, objects of a few kinds, and bindings
 		// of two are lists that are read whole.

@@ -28,6 +28,8 @@ import (
 type ClusterNodeResolver interface {
 	Instance(ctx context.Context, obj *clusternode.Node) (*instance.Instance, error)
 
+	Allocated(ctx context.Context, obj *clusternode.Node) (*clusternode.Allocated, error)
+
 	Usage(ctx context.Context, obj *clusternode.Node) (*usage.Usage, error)
 }
 
@@ -332,6 +334,38 @@ func (ec *executionContext) fieldContext_ClusterNode_allocatable(_ context.Conte
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_NodeResources(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ClusterNode_allocated(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClusterNode_allocated(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ClusterNode().Allocated(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *clusternode.Allocated) graphql.Marshaler {
+			return ec.marshalONodeAllocation2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusternodeᚐAllocated(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ClusterNode_allocated(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ClusterNode",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NodeAllocation(ctx, field)
 		},
 	}
 	return fc, nil
@@ -901,6 +935,75 @@ func (ec *executionContext) fieldContext_ClusterNodeEdge_cursor(_ context.Contex
 	return graphql.NewScalarFieldContext("ClusterNodeEdge", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _NodeAllocation_cpu(ctx context.Context, field graphql.CollectedField, obj *clusternode.Allocated) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NodeAllocation_cpu(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CPU, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NodeAllocation_cpu(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NodeAllocation", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _NodeAllocation_memory(ctx context.Context, field graphql.CollectedField, obj *clusternode.Allocated) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NodeAllocation_memory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Memory, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NodeAllocation_memory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NodeAllocation", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _NodeAllocation_pods(ctx context.Context, field graphql.CollectedField, obj *clusternode.Allocated) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NodeAllocation_pods(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Pods, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NodeAllocation_pods(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NodeAllocation", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _NodeResources_cpu(ctx context.Context, field graphql.CollectedField, obj *clusternode.Resources) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1218,6 +1321,44 @@ func (ec *executionContext) _ClusterNode(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "allocated":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ClusterNode_allocated(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "kubeletVersion":
 			out.Values[i] = ec._ClusterNode_kubeletVersion(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -1443,6 +1584,54 @@ func (ec *executionContext) _ClusterNodeEdge(ctx context.Context, sel ast.Select
 	return out
 }
 
+var nodeAllocationImplementors = []string{"NodeAllocation"}
+
+func (ec *executionContext) _NodeAllocation(ctx context.Context, sel ast.SelectionSet, obj *clusternode.Allocated) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, nodeAllocationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NodeAllocation")
+		case "cpu":
+			out.Values[i] = ec._NodeAllocation_cpu(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "memory":
+			out.Values[i] = ec._NodeAllocation_memory(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pods":
+			out.Values[i] = ec._NodeAllocation_pods(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var nodeResourcesImplementors = []string{"NodeResources"}
 
 func (ec *executionContext) _NodeResources(ctx context.Context, sel ast.SelectionSet, obj *clusternode.Resources) graphql.Marshaler {
@@ -1601,6 +1790,13 @@ func (ec *executionContext) unmarshalOClusterNodeOrder2ᚖgithubᚗcomᚋkairshi
 	}
 	res, err := ec.unmarshalInputClusterNodeOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalONodeAllocation2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusternodeᚐAllocated(ctx context.Context, sel ast.SelectionSet, v *clusternode.Allocated) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._NodeAllocation(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

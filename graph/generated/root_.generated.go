@@ -320,6 +320,7 @@ type ComplexityRoot struct {
 
 	ClusterNode struct {
 		Allocatable             func(childComplexity int) int
+		Allocated               func(childComplexity int) int
 		Annotations             func(childComplexity int) int
 		Architecture            func(childComplexity int) int
 		Capacity                func(childComplexity int) int
@@ -1715,6 +1716,12 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	NodeAllocation struct {
+		CPU    func(childComplexity int) int
+		Memory func(childComplexity int) int
+		Pods   func(childComplexity int) int
+	}
+
 	NodeResources struct {
 		CPU              func(childComplexity int) int
 		EphemeralStorage func(childComplexity int) int
@@ -2202,6 +2209,7 @@ type ComplexityRoot struct {
 		Binding          func(childComplexity int) int
 		ClusterName      func(childComplexity int) int
 		CreatedAt        func(childComplexity int) int
+		Explanation      func(childComplexity int) int
 		Freshness        func(childComplexity int) int
 		ID               func(childComplexity int) int
 		Instance         func(childComplexity int) int
@@ -3598,6 +3606,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterNode.Allocatable(childComplexity), true
+	case "ClusterNode.allocated":
+		if e.ComplexityRoot.ClusterNode.Allocated == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterNode.Allocated(childComplexity), true
 	case "ClusterNode.annotations":
 		if e.ComplexityRoot.ClusterNode.Annotations == nil {
 			break
@@ -10088,6 +10102,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.NamespaceEdge.Node(childComplexity), true
 
+	case "NodeAllocation.cpu":
+		if e.ComplexityRoot.NodeAllocation.CPU == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NodeAllocation.CPU(childComplexity), true
+	case "NodeAllocation.memory":
+		if e.ComplexityRoot.NodeAllocation.Memory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NodeAllocation.Memory(childComplexity), true
+	case "NodeAllocation.pods":
+		if e.ComplexityRoot.NodeAllocation.Pods == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NodeAllocation.Pods(childComplexity), true
+
 	case "NodeResources.cpu":
 		if e.ComplexityRoot.NodeResources.CPU == nil {
 			break
@@ -12197,6 +12230,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Resource.CreatedAt(childComplexity), true
+	case "Resource.explanation":
+		if e.ComplexityRoot.Resource.Explanation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Resource.Explanation(childComplexity), true
 	case "Resource.freshness":
 		if e.ComplexityRoot.Resource.Freshness == nil {
 			break
@@ -15716,6 +15755,11 @@ type ClusterNode {
   capacity: NodeResources!
   "What of that is for pods."
   allocatable: NodeResources!
+  """
+  What the pods on it request, without those that have ended. Null with an error while the pods of the member clusters cannot be
+  listed.
+  """
+  allocated: NodeAllocation
   "Version of its kubelet; null until it reported."
   kubeletVersion: String
   "Its operating system, for a person; null until it reported."
@@ -15742,6 +15786,16 @@ type ClusterNode {
   yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
+}
+
+"What the pods on a node request."
+type NodeAllocation {
+  "CPU in cores."
+  cpu: Float!
+  "Memory in bytes."
+  memory: Float!
+  "How many pods there are."
+  pods: Int!
 }
 
 "What a node has."
@@ -22655,6 +22709,12 @@ type Resource implements Node {
   placements: [ResourcePlacement!]!
   "Override policies that were applied in at least one cluster."
   overridePolicies: [OverridePolicyLike!]!
+  """
+  Where its propagation stands, and why. A kind that runs nothing, such as ConfigMap, has passed the stage ` + "`" + `RUN` + "`" + ` where it is
+  applied. Null for what no policy can propagate: an object in a member cluster, a Namespace, an Event, an object of Karmada's own
+  API, and what is in a namespace of Kubernetes or of Karmada.
+  """
+  explanation: Explanation
   "Group and version, for example ` + "`" + `apps/v1` + "`" + `."
   apiVersion: String!
   "The kind."
@@ -24144,6 +24204,11 @@ enum TimelineChange {
   TAINTS
   "The state of an instance, as ` + "`" + `InstanceState` + "`" + `."
   STATE
+  """
+  The credentials by which Kairship reaches an instance, or its endpoint: other ones are used since then. Each is a short text that
+  tells nothing of them.
+  """
+  CREDENTIALS
   "` + "`" + `user` + "`" + ` changed it through Kairship: ` + "`" + `CREATE` + "`" + `, ` + "`" + `UPDATE` + "`" + `, ` + "`" + `PATCH` + "`" + `, ` + "`" + `APPLY` + "`" + ` or ` + "`" + `DELETE` + "`" + `. What became of it are other entries."
   WRITTEN
   "A part of the spec of a policy, which ` + "`" + `field` + "`" + ` names, as JSON, up to 4096 bytes."
@@ -25830,6 +25895,8 @@ func (ec *executionContext) childFields_ClusterNode(ctx context.Context, field g
 		return ec.fieldContext_ClusterNode_capacity(ctx, field)
 	case "allocatable":
 		return ec.fieldContext_ClusterNode_allocatable(ctx, field)
+	case "allocated":
+		return ec.fieldContext_ClusterNode_allocated(ctx, field)
 	case "kubeletVersion":
 		return ec.fieldContext_ClusterNode_kubeletVersion(ctx, field)
 	case "osImage":
@@ -28204,6 +28271,18 @@ func (ec *executionContext) childFields_NamespaceEdge(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type NamespaceEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_NodeAllocation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cpu":
+		return ec.fieldContext_NodeAllocation_cpu(ctx, field)
+	case "memory":
+		return ec.fieldContext_NodeAllocation_memory(ctx, field)
+	case "pods":
+		return ec.fieldContext_NodeAllocation_pods(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NodeAllocation", field.Name)
+}
+
 func (ec *executionContext) childFields_NodeResources(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "cpu":
@@ -29146,6 +29225,8 @@ func (ec *executionContext) childFields_Resource(ctx context.Context, field grap
 		return ec.fieldContext_Resource_placements(ctx, field)
 	case "overridePolicies":
 		return ec.fieldContext_Resource_overridePolicies(ctx, field)
+	case "explanation":
+		return ec.fieldContext_Resource_explanation(ctx, field)
 	case "apiVersion":
 		return ec.fieldContext_Resource_apiVersion(ctx, field)
 	case "kind":

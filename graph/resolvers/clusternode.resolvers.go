@@ -20,6 +20,10 @@ func (r *clusterNodeResolver) Instance(ctx context.Context, obj *clusternode.Nod
 	return r.instanceOf(ctx, obj.Object.Instance)
 }
 
+func (r *clusterNodeResolver) Allocated(ctx context.Context, obj *clusternode.Node) (*clusternode.Allocated, error) {
+	return r.Fleet.ClusterNodes.Allocated(ctx, obj)
+}
+
 func (r *memberClusterResolver) ClusterNodes(ctx context.Context, obj *membercluster.MemberCluster, first *int, after *string, filter *clusternode.Filter, orderBy *object.Order) (*page.Connection[*clusternode.Node], error) {
 	c, err := r.Fleet.ClusterNodes.List(ctx, nameOf(obj), pageArgs(first, after), filter, orderBy, wantsCount(ctx))
 	return orEmpty(ctx, c, err)

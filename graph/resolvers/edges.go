@@ -10,7 +10,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
 )
 
 // instanceOf returns the instance that an object belongs to. It can be missing
@@ -76,6 +78,22 @@ func (r *Resolver) explanation(ctx context.Context, w *workload.Workload) (*expl
 		return nil, err
 	}
 	return explanation.Explain(x), nil //nolint:contextcheck // It is a pure function: the plugins of Karmada that it runs take a context and make nothing of it.
+}
+
+// prefetchPlacements starts reading what will be asked of where some objects go, and why.
+func (r *Resolver) prefetchPlacements(ctx context.Context, on selection, all ...*resource.Resource) {
+	if !on.has("explanation") {
+		r.Fleet.Resources.PrefetchPlacements(ctx, on.templateNeeds(), all...)
+		return
+	}
+	var rows []*index.Object
+	for _, one := range all {
+		if one.Propagates() {
+			rows = append(rows, one.Indexed)
+		}
+	}
+	r.Fleet.Workloads.PrefetchOfAnyKind(ctx, rows, on.templateNeeds())
+	r.Fleet.Resources.PrefetchPlacements(ctx, on.templateNeeds(), all...)
 }
 
 // viewerCan returns what the caller may do with an instance itself. One that they

@@ -8,6 +8,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/karmadaresource"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -58,7 +59,9 @@ func (r *Resolver) prefetchScaled(ctx context.Context, on selection) func([]*ind
 func (r *Resolver) prefetchServices(ctx context.Context, on selection) func([]*index.Object) {
 	return func(objects []*index.Object) {
 		if on.has("service") && len(objects) > 0 {
-			r.Fleet.Resources.PrefetchNamed(ctx, index.Services, karmadaresource.NamesOf(objects), on.under("service").detail())
+			r.Fleet.Resources.PrefetchNamed(ctx, index.Services, karmadaresource.NamesOf(objects), on.under("service").detail(), func(all []*resource.Resource) {
+				r.prefetchPlacements(ctx, on.under("service"), all...)
+			})
 		}
 	}
 }

@@ -48,6 +48,9 @@ func (r *Resolver) prefetchInMembers(ctx context.Context, members []object.Name,
 			}
 			withFilter(raw, func(filter *clusternode.Filter) {
 				r.Fleet.ClusterNodes.Prefetch(ctx, members, p, filter, order, inner.has("totalCount"))
+				if inner.items().has("allocated") {
+					r.Fleet.ClusterNodes.PrefetchAllocated(ctx, members)
+				}
 			})
 		}
 	}

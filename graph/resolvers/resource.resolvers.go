@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
+	"github.com/kairship-io/kairship/pkg/fleet/explanation"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -24,7 +25,7 @@ import (
 func (r *instanceResolver) Resource(ctx context.Context, obj *instance.Instance, group string, version string, resource string, namespace *string, name string) (*resource.Resource, error) {
 	v, err := r.Fleet.Resources.Get(ctx, obj.Name, kindOf(group, version, resource), namespace, name)
 	if v != nil {
-		r.Fleet.Resources.PrefetchPlacements(ctx, selected(ctx).templateNeeds(), v)
+		r.prefetchPlacements(ctx, selected(ctx), v)
 	}
 	return v, err
 }
@@ -39,7 +40,7 @@ func (r *instanceResolver) Resources(ctx context.Context, obj *instance.Instance
 	}
 	c, err := r.Fleet.Resources.List(ctx, obj.Name, kindOf(group, version, resource), pageArgs(first, after), filter, orderBy, wantsCount(ctx), itemDetail(ctx))
 	if c != nil {
-		r.Fleet.Resources.PrefetchPlacements(ctx, selected(ctx).items().templateNeeds(), c.Nodes...)
+		r.prefetchPlacements(ctx, selected(ctx).items(), c.Nodes...)
 	}
 	if filter != nil {
 		argument := namespacesArgument
@@ -61,7 +62,7 @@ func (r *queryResolver) Resources(ctx context.Context, group string, version str
 		graphql.AddError(ctx, missing)
 	}
 	if c != nil {
-		r.Fleet.Resources.PrefetchPlacements(ctx, selected(ctx).items().templateNeeds(), c.Nodes...)
+		r.prefetchPlacements(ctx, selected(ctx).items(), c.Nodes...)
 	}
 	return orEmpty(ctx, c, err)
 }
@@ -86,6 +87,13 @@ func (r *resourceResolver) Placements(ctx context.Context, obj *resource.Resourc
 func (r *resourceResolver) OverridePolicies(ctx context.Context, obj *resource.Resource) ([]policy.OverridePolicyLike, error) {
 	v, err := r.Fleet.Resources.OverridePolicies(ctx, obj, detailOf(policyDetail).here(ctx))
 	return orElse(ctx, v, err, []policy.OverridePolicyLike{})
+}
+
+func (r *resourceResolver) Explanation(ctx context.Context, obj *resource.Resource) (*explanation.Explanation, error) {
+	if !obj.Propagates() {
+		return nil, nil //nolint:nilnil // No policy sends it anywhere.
+	}
+	return r.explanation(ctx, r.Fleet.Workloads.OfAnyKind(ctx, obj.Instance, obj.Indexed, obj.Fresh))
 }
 
 func (r *resourcePlacementResolver) MemberCluster(ctx context.Context, obj *resource.Placement) (*membercluster.MemberCluster, error) {

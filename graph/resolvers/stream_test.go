@@ -103,7 +103,7 @@ func TestEveryFieldIsCompared(t *testing.T) {
 		{"FederatedResourceQuota", namesOf(karmadaresource.Fields()), []string{"instance"}},
 		{"WorkloadRebalancer", namesOf(karmadaresource.Fields()), []string{"instance"}},
 		// Subscriptions follow no objects in members.
-		{"Resource", namesOf(resource.Fields()), []string{"instance", "clusterName", "managedBy", "binding", "placements", "overridePolicies"}},
+		{"Resource", namesOf(resource.Fields()), []string{"instance", "clusterName", "managedBy", "binding", "placements", "overridePolicies", "explanation"}},
 	} {
 		for _, f := range schema.Types[noun.typ].Fields {
 			if !slices.Contains(noun.carried, f.Name) && !slices.Contains(noun.read, f.Name) && !slices.Contains(fixedFields, f.Name) {

@@ -35,6 +35,9 @@ const (
 	TaintsChanged HistoryChange = "TAINTS"
 	// StateChanged is about the word for an instance.
 	StateChanged HistoryChange = "STATE"
+	// CredentialsChanged is about the credentials by which Kairship reaches an instance: each is a short text that is
+	// theirs alone, and tells nothing of them.
+	CredentialsChanged HistoryChange = "CREDENTIALS"
 	// Written means that a user changed the object through Kairship: CREATE, UPDATE, PATCH, APPLY or DELETE.
 	Written HistoryChange = "WRITTEN"
 	// SpecChanged is about a part of the spec of a policy, which the field names.

@@ -124,6 +124,9 @@ func (s *Snapshot) objectEntries(objects []ObjectState, gone []ObjectKey, since 
 		for _, name := range slices.Sorted(keysOf(was.State, now.State)) {
 			if b, a := was.State[name], now.State[name]; b != a {
 				change, field, _ := strings.Cut(name, "/")
+				if HistoryChange(change) == CredentialsChanged && b == "" {
+					continue // The first ones replace none.
+				}
 				entries = append(entries, Entry{ObjectKey: now.ObjectKey, Change: HistoryChange(change), Field: field, Before: b, After: a})
 			}
 		}

@@ -207,7 +207,9 @@ func itemOf(pod *PodRow) PodItem {
 }
 
 // shownPodColumns are the columns of an item.
-var shownPodColumns = slices.DeleteFunc(slices.Clone(podColumns), func(c column) bool { return c.name == "search" || c.name == "image_keys" || c.name == "projection" })
+var shownPodColumns = slices.DeleteFunc(slices.Clone(podColumns), func(c column) bool {
+	return slices.Contains([]string{"search", "image_keys", "projection", "cpu_requests", "memory_requests"}, c.name)
+})
 
 // podPage is the statement that reads a page.
 func (s *statement) podPage(q *PodQuery) string {

@@ -17,7 +17,7 @@ import (
 
 // PodVersion is that of what the projector computes of pods. The rows of another version are not
 // read.
-const PodVersion = 1
+const PodVersion = 2
 
 // podKey are the columns that name a pod. The index has a cluster once, whatever its instance.
 var podKey = []column{{"cluster", text}, {"namespace", text}, {"name", text}}
@@ -26,6 +26,7 @@ var podKey = []column{{"cluster", text}, {"namespace", text}, {"name", text}}
 var podColumns = []column{
 	{"instance", text}, {"uid", text}, {"resource_version", text}, {"created_at", bigint}, {"phase", text}, {"ready", boolean}, {"restarts", integer},
 	{"node", text}, {"pod_ip", text}, {"message", text}, {"label_kv", list}, {"images", list}, {"image_keys", list}, {"search", text}, {"projection", integer},
+	{"cpu_requests", double}, {"memory_requests", double},
 }
 
 // IndexPodKey names a pod of the index.
@@ -57,6 +58,9 @@ type PodRow struct {
 	Images    []string `json:"images"`
 	ImageKeys []string `json:"image_keys"`
 	Search    string   `json:"search"`
+	// CPURequests are in cores, MemoryRequests in bytes.
+	CPURequests    float64 `json:"cpu_requests"`
+	MemoryRequests float64 `json:"memory_requests"`
 	// Projection is the PodVersion that the row was computed by.
 	Projection int `json:"projection"`
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kairship-io/kairship/internal/poll"
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/test/internal/gql"
 )
 
 // rotatesWithin bounds how long new credentials take to reach the index.
@@ -44,6 +45,7 @@ func TestCredentialsRotated(t *testing.T) {
 	rotated := time.Now()
 	poll.Until(t, rotatesWithin, "the Secret that the index uses has the new token", hasToken(global, "k-alpha", token))
 	t.Logf("the index has the new credentials after %s", time.Since(rotated).Round(10*time.Millisecond))
+	poll.Until(t, noticeWithin, "the timeline of alpha has the rotation", func(ctx context.Context) error { return s.rotatedIn(ctx, rotated) })
 	s.collects(t, "alpha")
 	poll.Until(t, recoverWithin, "everything is as before", s.asBefore)
 	t.Logf("as before %s after the rotation", time.Since(rotated).Round(100*time.Millisecond))
@@ -76,6 +78,31 @@ func TestCredentialsRotated(t *testing.T) {
 	poll.Until(t, recoverWithin, "everything is as before", s.asBefore)
 	t.Logf("as before %s after the credentials were put back", time.Since(healed).Round(100*time.Millisecond))
 	s.collects(t, "alpha")
+}
+
+// rotatedIn returns an error unless the timeline of alpha has other credentials since a moment.
+func (s *scene) rotatedIn(ctx context.Context, since time.Time) error {
+	type answer struct {
+		Instance struct {
+			Timeline struct {
+				Nodes []struct {
+					At            time.Time
+					Before, After *string
+				}
+			}
+		}
+	}
+	data, _, err := gql.Query[answer](ctx, s.api, `{ instance(name: "alpha") { timeline(first: 1, changes: [CREDENTIALS]) { nodes { at before after } } } }`, nil)
+	if err != nil {
+		return err
+	}
+	for _, n := range data.Instance.Timeline.Nodes {
+		// The clocks are the same, and times are rounded to seconds.
+		if n.At.After(since.Add(-time.Second)) && n.Before != nil && n.After != nil && *n.Before != *n.After {
+			return nil
+		}
+	}
+	return fmt.Errorf("it has %+v", data.Instance.Timeline.Nodes)
 }
 
 // credentialsOf is the Secret of an instance.

@@ -137,7 +137,8 @@ func TestAWorkloadIsPlacedAlikeAsResource(t *testing.T) {
 	on := open(t)
 	w := theWorld(t)
 	w.propagated(t, on)
-	const same = `policy { name } overridePolicies { name } binding { name } placements { clusterName scheduled evicting overrides { policyName } memberCluster { name } }`
+	const same = `policy { name } overridePolicies { name } binding { name } placements { clusterName scheduled evicting overrides { policyName } memberCluster { name } }
+		explanation { stage state summary steps { stage state summary reasons { code message clusterName policy { name } override { name } pod { name } } } }`
 	data, _ := gql.MustQuery[struct{ Instance map[string]any }](t, on.kairship, fmt.Sprintf(`{ instance(name: "alpha") {
 		workload(kind: DEPLOYMENT, namespace: "shop", name: "frontend") { %[1]s }
 		resource(group: "apps", version: "v1", resource: "deployments", namespace: "shop", name: "frontend") { %[1]s } } }`, same), nil)

@@ -26,11 +26,13 @@ type karmadaKind struct {
 	// by is who may write it.
 	by    string
 	specs []string
-	// wrong is a spec that Karmada refuses, and argument where.
-	wrong, argument string
+	// wrong are specs that Karmada refuses, and where.
+	wrong []wrongSpec
 	// noticed reports whether Karmada has done something about the object.
 	noticed func(u *unstructured.Unstructured) bool
 }
+
+type wrongSpec struct{ spec, argument string }
 
 const targetWeb = `"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}`
 
@@ -51,11 +53,13 @@ func karmadaKinds() []karmadaKind {
 						"scaleDown": {"selectPolicy": "DISABLED", "policies": [{"type": "PERCENT", "value": 10, "periodSeconds": 60}]}}}`,
 				`{` + targetWeb + `, "minReplicas": 2, "maxReplicas": 4, "metrics": [
 					{"type": "OBJECT", "object": {"describedObject": {"apiVersion": "v1", "kind": "Service", "name": "web"}, "target": {"type": "VALUE", "value": "5"}, "metric": {"name": "hits"}}},
-					{"type": "PODS", "pods": {"target": {"type": "AVERAGE_VALUE", "averageValue": "500m"}, "metric": {"name": "hits", "selector": {"matchLabels": [{"key": "verb", "value": "GET"}]}}}},
-					{"type": "EXTERNAL", "external": {"target": {"type": "VALUE", "value": "7"}, "metric": {"name": "queue"}}}],
+					{"type": "PODS", "pods": {"target": {"type": "AVERAGE_VALUE", "averageValue": "500m"}, "metric": {"name": "hits", "selector": {"matchLabels": [{"key": "verb", "value": "GET"}]}}}}],
 					"behavior": {"scaleDown": {"selectPolicy": "MIN", "tolerance": "100m", "policies": [{"type": "PODS", "value": 1, "periodSeconds": 15}]}}}`,
 			},
-			wrong: `{` + targetWeb + `, "minReplicas": 5, "maxReplicas": 3}`, argument: "input.spec.maxReplicas",
+			wrong: []wrongSpec{{`{` + targetWeb + `, "minReplicas": 5, "maxReplicas": 3}`, "input.spec.maxReplicas"}, {
+				// Karmada has no external metrics, although its type has.
+				`{` + targetWeb + `, "maxReplicas": 3, "metrics": [{"type": "EXTERNAL", "external": {"target": {"type": "VALUE", "value": "7"}, "metric": {"name": "queue"}}}]}`, "input.spec.metrics[0].type",
+			}},
 			noticed: has("conditions"),
 		},
 		{
@@ -65,7 +69,7 @@ func karmadaKinds() []karmadaKind {
 				`{` + targetWeb + `, "rules": [{"name": "morning", "schedule": "0 8 1 1 *", "targetReplicas": 2, "timeZone": "Europe/Berlin", "successfulHistoryLimit": 1, "failedHistoryLimit": 2}]}`,
 				`{"scaleTargetRef": {"apiVersion": "autoscaling.karmada.io/v1alpha1", "kind": "FederatedHPA", "name": "web"}, "rules": [{"name": "wide", "schedule": "0 8 1 1 *", "targetMinReplicas": 2, "targetMaxReplicas": 6}]}`,
 			},
-			wrong: `{` + targetWeb + `, "rules": [{"name": "wrong", "schedule": "every morning", "targetReplicas": 1}]}`, argument: "input.spec.rules[0].schedule",
+			wrong:   []wrongSpec{{`{` + targetWeb + `, "rules": [{"name": "wrong", "schedule": "every morning", "targetReplicas": 1}]}`, "input.spec.rules[0].schedule"}},
 			noticed: has("executionHistories"),
 		},
 		{
@@ -75,8 +79,10 @@ func karmadaKinds() []karmadaKind {
 				`{"types": ["CROSS_CLUSTER"], "ports": [{"port": 8080}], "providerClusters": [{"name": "m1"}], "consumerClusters": [{"name": "m1"}, {"name": "m2"}]}`,
 				`{"types": ["LOAD_BALANCER"], "range": {"clusterNames": ["m1"]}, "serviceProvisionClusters": ["m1"], "serviceConsumptionClusters": ["m2"]}`,
 			},
-			wrong: `{"types": ["CROSS_CLUSTER"], "ports": [{"name": "http", "port": 70000}]}`, argument: "input.spec.ports[0].port",
-			noticed: func(u *unstructured.Unstructured) bool { return len(u.GetFinalizers()) > 0 },
+			wrong: []wrongSpec{{`{"types": ["CROSS_CLUSTER"], "ports": [{"name": "http", "port": 70000}]}`, "input.spec.ports[0].port"}},
+			noticed: func(u *unstructured.Unstructured) bool {
+				return u.GetLabels()["multiclusterservice.karmada.io/permanent-id"] != ""
+			},
 		},
 		{
 			name: "FederatedResourceQuota", group: "policy.karmada.io", by: "admin",
@@ -84,7 +90,7 @@ func karmadaKinds() []karmadaKind {
 				`{"overall": [{"name": "cpu", "quantity": "100"}]}`,
 				`{"overall": [{"name": "cpu", "quantity": "200"}, {"name": "memory", "quantity": "1Ti"}], "staticAssignments": [{"clusterName": "m1", "hard": [{"name": "cpu", "quantity": "50"}]}]}`,
 			},
-			wrong: `{"overall": [{"name": "cpu", "quantity": "1"}, {"name": "cpu", "quantity": "2"}]}`, argument: "input.spec.overall[1].name",
+			wrong:   []wrongSpec{{`{"overall": [{"name": "cpu", "quantity": "1"}, {"name": "cpu", "quantity": "2"}]}`, "input.spec.overall[1].name"}},
 			noticed: has("overall"),
 		},
 		{
@@ -93,7 +99,7 @@ func karmadaKinds() []karmadaKind {
 				`{"workloads": [{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "none-such"}]}`,
 				`{"workloads": [{"apiVersion": "v1", "kind": "ConfigMap", "namespace": "shop", "name": "none-such"}], "ttlSecondsAfterFinished": 3600}`,
 			},
-			wrong: `{"workloads": []}`, argument: "input.spec.workloads",
+			wrong:   []wrongSpec{{`{"workloads": []}`, "input.spec.workloads"}},
 			noticed: has("observedWorkloads"),
 		},
 	}
@@ -322,7 +328,9 @@ func TestInvalidKarmadaResourcesNameTheInput(t *testing.T) {
 			t.Parallel()
 			s := newKarmadaScene(t, k)
 			by, twice := person(t, k.by), append(pairs("a", "1"), pairs("a", "2")...)
-			s.refused(t, by, "create", s.input(t, "spec", k.wrong), "INVALID", k.argument)
+			for _, wrong := range k.wrong {
+				s.refused(t, by, "create", s.input(t, "spec", wrong.spec), "INVALID", wrong.argument)
+			}
 			s.refused(t, by, "create", s.input(t, "spec", k.specs[0], "annotations", twice), "INVALID", "input.annotations[1].key")
 			s.refused(t, by, "update", s.input(t, "spec", k.specs[0], "labels", twice, "resourceVersion", "1"), "INVALID", "input.labels[1].key")
 			s.refused(t, by, "delete", s.input(t, "name", ".."), "INVALID", "input.name")

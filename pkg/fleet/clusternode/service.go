@@ -30,6 +30,9 @@ type Filter struct {
 
 // Service reads nodes.
 type Service struct {
+	// Requests reads what the pods on nodes request.
+	Requests Requests
+
 	resources *resource.Service
 }
 

@@ -104,6 +104,17 @@ func TestRequestsAndLimitsOfAPod(t *testing.T) {
 	if err != nil || limits.CPU == nil || *limits.CPU != 3 {
 		t.Errorf("the pod has a limit of its own: %+v, %v", limits, err)
 	}
+	raw, err := json.Marshal(crashing())
+	if err != nil {
+		t.Fatal(err)
+	}
+	observed := &Observed{}
+	if err := json.Unmarshal(raw, observed); err != nil {
+		t.Fatal(err)
+	}
+	if cpu, memory := observed.Requests(); cpu != 2 || memory != 160<<20 {
+		t.Errorf("the projection has %v cores and %v bytes of it", cpu, memory)
+	}
 	nothing, err := whole(t, &corev1.Pod{}).Requests()
 	if err != nil || nothing.CPU != nil || nothing.Memory != nil {
 		t.Errorf("a pod that asks for nothing: %+v, %v", nothing, err)

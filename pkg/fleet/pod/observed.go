@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	podresources "k8s.io/component-helpers/resource"
 
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -18,9 +19,11 @@ type Observed struct {
 	metav1.ObjectMeta `json:"metadata"`
 
 	Spec struct {
-		NodeName       string      `json:"nodeName"`
-		Containers     []container `json:"containers"`
-		InitContainers []container `json:"initContainers"`
+		NodeName       string                       `json:"nodeName"`
+		Containers     []container                  `json:"containers"`
+		InitContainers []container                  `json:"initContainers"`
+		Overhead       corev1.ResourceList          `json:"overhead"`
+		Resources      *corev1.ResourceRequirements `json:"resources"`
 	} `json:"spec"`
 	Status struct {
 		Phase             corev1.PodPhase   `json:"phase"`
@@ -32,7 +35,9 @@ type Observed struct {
 }
 
 type container struct {
-	Image string `json:"image"`
+	Image         string                         `json:"image"`
+	Resources     corev1.ResourceRequirements    `json:"resources"`
+	RestartPolicy *corev1.ContainerRestartPolicy `json:"restartPolicy"`
 }
 
 type condition struct {
@@ -64,6 +69,22 @@ func (p *Observed) Phase() Phase {
 		return phase
 	}
 	return PhaseUnknown
+}
+
+// Requests returns what a node must have free for the pod, as Pod.Requests does: CPU in cores and memory in bytes.
+func (p *Observed) Requests() (cpu, memory float64) {
+	of := func(in []container) []corev1.Container {
+		out := make([]corev1.Container, len(in))
+		for i := range in {
+			out[i] = corev1.Container{Resources: in[i].Resources, RestartPolicy: in[i].RestartPolicy}
+		}
+		return out
+	}
+	whole := &corev1.Pod{Spec: corev1.PodSpec{
+		Containers: of(p.Spec.Containers), InitContainers: of(p.Spec.InitContainers), Overhead: p.Spec.Overhead, Resources: p.Spec.Resources,
+	}}
+	requests := podresources.PodRequests(whole, podresources.PodResourcesOptions{})
+	return requests.Cpu().AsApproximateFloat64(), requests.Memory().AsApproximateFloat64()
 }
 
 // Ready reports whether all containers are ready.

@@ -19,6 +19,7 @@ type Pods interface {
 	SelectPodParts(ctx context.Context, q *projection.PodQuery, parts []projection.Part) ([]projection.PodSelection, projection.Moment, error)
 	PodFacets(ctx context.Context, q *projection.PodQuery, fields []projection.PodFacetField, values int) (*projection.CountedPods, error)
 	SelectImages(ctx context.Context, q *projection.ImageQuery) (*projection.ImageSelection, error)
+	NodeRequests(ctx context.Context, members []projection.MemberKey) (map[projection.NodeKey]projection.Requested, projection.Moment, error)
 }
 
 // pods reads a page of the pods of instances' members. Only the projection has them.
@@ -44,6 +45,19 @@ func (s *Source) podPage(ctx context.Context, q *index.ListQuery) (*index.Page, 
 		return nil, err
 	}
 	return podPageOf(ctx, found, asOf)
+}
+
+// NodeRequests reads what the pods on the nodes of some member clusters request, with one statement. The caller of it
+// has seen these nodes, and with them all pods.
+func (s *Source) NodeRequests(ctx context.Context, members []projection.MemberKey) (map[projection.NodeKey]projection.Requested, error) {
+	var found map[projection.NodeKey]projection.Requested
+	_, err := s.askPods(ctx, func(ctx context.Context) (projection.Moment, error) {
+		var at projection.Moment
+		var err error
+		found, at, err = s.Pods.NodeRequests(ctx, members)
+		return at, err
+	})
+	return found, err
 }
 
 // podPageOf makes the page of what was read.

@@ -60,6 +60,14 @@ func (r *rows) SelectImages(_ context.Context, q *projection.ImageQuery) (*proje
 	return &projection.ImageSelection{Moment: projection.Moment{Now: 100, Pending: 98}, Items: []projection.ImageItem{{ImagePosition: projection.ImagePosition{Reference: "web:1", Pods: 3}}}, HasNext: true, Count: new(int64(7))}, nil
 }
 
+func (r *rows) NodeRequests(_ context.Context, members []projection.MemberKey) (map[projection.NodeKey]projection.Requested, projection.Moment, error) {
+	found := map[projection.NodeKey]projection.Requested{}
+	for _, m := range members {
+		found[projection.NodeKey{MemberKey: m, Node: "n1"}] = projection.Requested{CPU: 0.5, Memory: 64, Pods: 2}
+	}
+	return found, projection.Moment{Now: 100}, r.err
+}
+
 func podRow(name string) projection.PodItem {
 	key := projection.PodKey{Instance: "alpha", Cluster: "m1", Namespace: "shop", Name: name}
 	return projection.PodItem{PodPosition: projection.PodPosition{PodKey: key, CreatedAt: 1000, Restarts: 3}, UID: "uid-" + name, ResourceVersion: "5", Phase: "RUNNING", Labels: map[string]string{"app": name}}
@@ -208,5 +216,23 @@ func TestPodsAreNotWaitedFor(t *testing.T) {
 	ctx := consistency.With(t.Context(), []consistency.Version{{Instance: "alpha"}})
 	if page, err := s.List(ctx, podsOf(index.PodFilter{})); err != nil || namesOf(page) != "a" || len(r.asked) != 1 {
 		t.Errorf("%d reads: %+v, %v", len(r.asked), page, err)
+	}
+}
+
+// TestNodeRequests reads what pods request from the projection alone, and says so where there is none.
+func TestNodeRequests(t *testing.T) {
+	m1 := projection.MemberKey{Instance: "alpha", Name: "m1"}
+	s, r, _ := podSource()
+	got, err := s.NodeRequests(t.Context(), []projection.MemberKey{m1})
+	if err != nil || got[projection.NodeKey{MemberKey: m1, Node: "n1"}].Pods != 2 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	r.err = projection.ErrIncomplete
+	if _, err := s.NodeRequests(t.Context(), []projection.MemberKey{m1}); !apierror.Is(err, apierror.CodeIndexUnavailable) {
+		t.Errorf("while the rows are made: %v", err)
+	}
+	s.Pods = nil
+	if _, err := s.NodeRequests(t.Context(), []projection.MemberKey{m1}); !apierror.Is(err, apierror.CodeIndexUnavailable) {
+		t.Errorf("without a projection: %v", err)
 	}
 }

@@ -72,6 +72,9 @@ func (r *Resource) ID() string {
 	return nodeid.New(TypeName, r.Instance, r.of.Group, r.of.Version, r.of.Resource, r.Namespace(), r.Name())
 }
 
+// Propagates reports whether a policy can have Karmada propagate the object.
+func (r *Resource) Propagates() bool { return r.member == "" && workload.Propagates(r.Indexed) }
+
 // NamespaceOrNil is its namespace; nil when it has none.
 func (r *Resource) NamespaceOrNil() *string { return object.Optional(r.Namespace()) }
 
@@ -232,13 +235,20 @@ func (s *Service) Named(ctx context.Context, instance string, of index.Type, nam
 	return New(instance, Kind{of.Group, of.Version, of.Resource}, o, s.lister.Freshness.Of(ctx, o.Cluster)), nil
 }
 
-// PrefetchNamed starts reading what Named will be asked for.
-func (s *Service) PrefetchNamed(ctx context.Context, of index.Type, named []object.Name, detail index.Detail) {
+// PrefetchNamed starts reading what Named will be asked for. When the objects have been read, it calls then, and only
+// afterwards unblocks the callers that wait for them.
+func (s *Service) PrefetchNamed(ctx context.Context, of index.Type, named []object.Name, detail index.Detail, then func([]*Resource)) {
 	keys := make([]index.Key, len(named))
 	for i, n := range named {
 		keys[i] = index.Key{Cluster: v1alpha1.VirtualClusterName(n.Instance), Type: of, Namespace: n.Namespace, Name: n.Name}
 	}
-	s.lister.Reader.Prefetch(ctx, keys, detail, nil)
+	s.lister.Reader.Prefetch(ctx, keys, detail, func(found map[index.Key]*index.Object) {
+		all := make([]*Resource, 0, len(found))
+		for _, o := range found {
+			all = append(all, New(v1alpha1.InstanceOfVirtualCluster(o.Cluster), Kind{of.Group, of.Version, of.Resource}, o, s.lister.Freshness.Of(ctx, o.Cluster)))
+		}
+		then(all)
+	})
 }
 
 // Indexed reports whether the index collects the objects of a kind.

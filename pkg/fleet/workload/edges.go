@@ -36,7 +36,7 @@ func (s *Service) compute(ctx context.Context, w *Workload) (*Status, error) {
 	if known := w.Indexed.State; known != nil {
 		return statusOf(known), nil
 	}
-	if w.kind.Custom() {
+	if w.kind.Custom() && !w.ofAnyKind {
 		return nil, errNoState
 	}
 	facts, err := s.facts(ctx, w)
@@ -52,7 +52,10 @@ var errNoState = errors.New("a custom workload was read without its state")
 
 // facts gathers what the state is computed from, as far as the caller may see it.
 func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
-	template, err := index.Decode[Object](w.Indexed)
+	if w.ofAnyKind && w.Indexed.MetadataOnly() {
+		return nil, errNoTemplate
+	}
+	template, err := decodeObject(w.Indexed)
 	if err != nil {
 		return nil, err
 	}

@@ -50,6 +50,9 @@ func (s *Service) explainFacts(ctx context.Context, w *Workload, x *Explainable)
 
 // policyParts are where the policies of a workload are: in its namespace, and in none.
 func policyParts(row *index.Object) []index.Part {
+	if row.Meta.Namespace == "" {
+		return []index.Part{{Cluster: row.Cluster}}
+	}
 	return []index.Part{{Cluster: row.Cluster, Value: row.Meta.Namespace}, {Cluster: row.Cluster}}
 }
 

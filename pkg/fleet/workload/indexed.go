@@ -26,7 +26,11 @@ func (i *indexed) Binding() (*workv1alpha2.ResourceBinding, error) {
 	if i.observed != nil {
 		return decodeBinding(i.observed.Binding)
 	}
-	return decodedOptional[workv1alpha2.ResourceBinding](i, bindingKey(i.Indexed), index.Whole)
+	b, err := decodedOptional[workv1alpha2.ResourceBinding](i, bindingKey(i.Indexed), index.Whole)
+	if err != nil || b == nil || !i.ofAnyKind || boundTo(b, &i.Object) {
+		return b, err
+	}
+	return nil, nil //nolint:nilnil // It is another template's.
 }
 
 // Policy implements Source.
@@ -43,13 +47,17 @@ func (i *indexed) Members() (map[string]Member, error) {
 // OverridePolicies implements Source. It reads them regardless of the user's visibility, because
 // the state of a workload is the same for all users who see it; nothing else of them is shown.
 func (i *indexed) OverridePolicies() ([]*policyv1alpha1.OverridePolicy, error) {
-	found, err := forEachCluster([]string{"", i.Namespace()}, func(namespace string) (*[]*policyv1alpha1.OverridePolicy, error) {
+	found, err := forEachCluster(slices.Compact([]string{"", i.Namespace()}), func(namespace string) (*[]*policyv1alpha1.OverridePolicy, error) {
 		return i.service.overridePolicies(i.ctx, index.Part{Cluster: i.Indexed.Cluster, Value: namespace})
 	})
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(*found[""], *found[i.Namespace()]), nil
+	all := *found[""]
+	if i.Namespace() != "" {
+		all = slices.Concat(all, *found[i.Namespace()])
+	}
+	return all, nil
 }
 
 // policiesAtOnce is how many policies of a namespace are read at a time.

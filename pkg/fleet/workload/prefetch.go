@@ -141,7 +141,7 @@ func (p *prefetch) start(all []placed) {
 				whole = append(whole, workKey(one.row, cluster))
 				p.unwell[memberObjectKey(one.row, cluster)] = slices.Contains(one.unwell, cluster)
 			}
-			if !p.needs.Objects {
+			if !p.needs.Objects || KindOfAny(one.row).runsNothing() {
 				continue
 			}
 			if _, custom := customKindOf(one.row); p.needs.Drift && !custom {

@@ -166,14 +166,15 @@ func customDesired(in Facts, target workv1alpha2.TargetCluster) *int32 {
 
 // customHealth is the health of a custom workload in a cluster that has its latest manifest: the one
 // that Karmada's interpreter gives it, unless fewer replicas are ready than were asked for.
-func customHealth(p PlacementStatus, seen *observation) (Health, string) {
+func customHealth(kind Kind, p PlacementStatus, seen *observation) (Health, string) {
 	switch seen.karmadaHealth {
 	case workv1alpha2.ResourceUnhealthy:
 		return HealthDegraded, "Karmada's resource interpreter reports it unhealthy"
 	case workv1alpha2.ResourceHealthy:
-	case workv1alpha2.ResourceUnknown:
-		return HealthUnknown, noInterpreter
-	default:
+	default: // workv1alpha2.ResourceUnknown, and what a later Karmada may say.
+		if kind.runsNothing() {
+			return HealthHealthy, "" // It is there.
+		}
 		return HealthUnknown, noInterpreter
 	}
 	if p.Desired != nil && p.Ready != nil && *p.Ready < *p.Desired {

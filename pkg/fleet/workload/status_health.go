@@ -70,7 +70,7 @@ func behind(in Facts, seen *observation) bool {
 
 func kindHealth(in Facts, p PlacementStatus, seen *observation) (Health, string) {
 	if in.Kind.Custom() {
-		return customHealth(p, seen)
+		return customHealth(in.Kind, p, seen)
 	}
 	switch in.Kind {
 	case KindJob:

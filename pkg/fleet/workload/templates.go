@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -44,13 +45,18 @@ func (t Templates) Binding(ctx context.Context, of *object.Object) (*binding.Bin
 	if err != nil {
 		return nil, err
 	}
-	// Kinds that differ only in group share the names of their bindings, and names that differ only in case.
-	r := &b.Karmada().Spec.Resource
-	bound, asked := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).GroupKind(), schema.FromAPIVersionAndKind(of.APIVersion(), of.ObjectKind()).GroupKind()
-	if bound != asked || r.Name != of.Name() {
+	if !boundTo(b.Karmada(), of) {
 		return nil, nil //nolint:nilnil // It is another template's.
 	}
 	return b, nil
+}
+
+// boundTo reports whether a binding is that of a template. Kinds that differ only in group share the names of their
+// bindings, and so do names that differ only in case.
+func boundTo(b *workv1alpha2.ResourceBinding, of *object.Object) bool {
+	r := &b.Spec.Resource
+	bound, asked := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).GroupKind(), schema.FromAPIVersionAndKind(of.APIVersion(), of.ObjectKind()).GroupKind()
+	return bound == asked && r.Name == of.Name()
 }
 
 // TemplateNeeds are what will be asked of templates.

@@ -51,6 +51,8 @@ type Workload struct {
 	setting *setting
 	// observed is what the watches on the instance show; nil for what was read.
 	observed *Observed
+	// ofAnyKind reports whether it is a template of any kind, whose state is computed from what the index has of it.
+	ofAnyKind bool
 
 	// status is computed by the first field that needs it; the others wait for it.
 	statusOnce sync.Once
@@ -118,7 +120,7 @@ func (w *Workload) decoded() (*Object, error) {
 
 // decodeObject reads a template, or an object that was made of one in a member cluster.
 func decodeObject(o *index.Object) (*Object, error) {
-	if _, custom := customKindOf(o); !custom {
+	if _, known := KindFromGVK(schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)); known {
 		return index.Decode[Object](o)
 	}
 	c, err := index.Decode[customObject](o)

@@ -2,6 +2,8 @@ package projector
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -134,6 +136,17 @@ func ready(conditions []metav1.Condition, name string) string {
 	return string(c.Status) + " " + c.Reason
 }
 
+// credentials is a short text for the credentials that have been seen to lead to an instance; empty for none.
+func credentials(i *v1alpha1.Instance) string {
+	c := i.Status.ControlPlane
+	if c == nil || c.CredentialsFingerprint == "" {
+		return ""
+	}
+	const shown = 4
+	sum := sha256.Sum256([]byte(c.CredentialsFingerprint))
+	return hex.EncodeToString(sum[:shown])
+}
+
 // observeInstances records what changed of the instances, and removes what is older than the history is kept.
 func (p *Projector) observeInstances(ctx context.Context) error {
 	if p.Instances == nil {
@@ -149,7 +162,7 @@ func (p *Projector) observeInstances(ctx context.Context) error {
 		o := &instances[i]
 		states[i] = projection.ObjectState{
 			ObjectKey: projection.ObjectKey{Instance: o.Name, Kind: projection.KindInstance, Name: o.Name}, UID: string(o.UID), CreatedAt: o.CreationTimestamp.Unix(),
-			State: map[string]string{string(projection.StateChanged): string(o.Status.State), string(projection.ReadinessChanged): ready(o.Status.Conditions, v1alpha1.ConditionReady), string(projection.VersionChanged): o.Status.KarmadaVersion},
+			State: map[string]string{string(projection.StateChanged): string(o.Status.State), string(projection.ReadinessChanged): ready(o.Status.Conditions, v1alpha1.ConditionReady), string(projection.VersionChanged): o.Status.KarmadaVersion, string(projection.CredentialsChanged): credentials(o.Instance)},
 		}
 		if o.Retention > 0 {
 			kept[string(o.UID)] = o.Retention

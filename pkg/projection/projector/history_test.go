@@ -3,6 +3,7 @@ package projector
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,15 +155,23 @@ func TestHistoryOfMembersAndInstances(t *testing.T) {
 		if got := strings.Join(w.told(t, member, "uid-alpha"), "|"); got != want {
 			t.Errorf("the member: got %q, want %q", got, want)
 		}
+		fingerprint := "sha256:first"
 		w.Instances = func(context.Context) ([]Instance, error) {
 			o := &v1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: "alpha", UID: "uid-alpha"}}
 			o.Status.State, o.Status.KarmadaVersion = "Running", "v1.18.2"
+			o.Status.ControlPlane = &v1alpha1.InstanceControlPlane{CredentialsFingerprint: fingerprint}
 			return []Instance{{Instance: o}}, nil
 		}
 		w.do(t, w.observeInstances)
 		instance := projection.ObjectKey{Instance: "alpha", Kind: projection.KindInstance, Name: "alpha"}
 		if got := strings.Join(w.told(t, instance, "uid-alpha"), "|"); got != "STATE >Running|VERSION >v1.18.2" {
 			t.Errorf("the instance: got %q", got)
+		}
+		fingerprint = "sha256:second"
+		w.do(t, w.observeInstances)
+		got := w.told(t, instance, "uid-alpha")
+		if !slices.ContainsFunc(got, func(text string) bool { return strings.HasPrefix(text, "CREDENTIALS ") }) || len(got) != 3 || strings.Contains(strings.Join(got, ""), "sha256") {
+			t.Errorf("after a rotation: got %q", got)
 		}
 		for _, tt := range []struct {
 			reason string

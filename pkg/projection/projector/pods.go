@@ -98,6 +98,7 @@ func podRowOf(collected *projection.CollectedPod, instance string) projection.Po
 	}
 	row.Images = append(row.Images, observed.Images()...)
 	row.ImageKeys, row.Search = workload.ImageKeys(row.Images), observed.SearchText()
+	row.CPURequests, row.MemoryRequests = observed.Requests()
 	return row
 }
 

@@ -37,6 +37,8 @@ func something(s *ast.Schema, f *ast.FieldDefinition, namespace string) any {
 		return namespace
 	case "version":
 		return "v1"
+	case "resourceVersion":
+		return "1"
 	case "resource":
 		return "configmaps"
 	}

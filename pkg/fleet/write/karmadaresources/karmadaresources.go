@@ -55,8 +55,8 @@ func serviceClusters(spec *networkingv1alpha1.MultiClusterServiceSpec) []specs.N
 	}
 	at := field.NewPath("spec")
 	list(at.Child("range", "clusterNames"), spec.Range.ClusterNames)
-	list(at.Child("serviceProvisionClusters"), spec.ServiceProvisionClusters)     //nolint:staticcheck // deprecated, and still in use
-	list(at.Child("serviceConsumptionClusters"), spec.ServiceConsumptionClusters) //nolint:staticcheck // deprecated, and still in use
+	list(at.Child("serviceProvisionClusters"), spec.ServiceProvisionClusters)
+	list(at.Child("serviceConsumptionClusters"), spec.ServiceConsumptionClusters)
 	for i, c := range spec.ProviderClusters {
 		n = append(n, specs.NamedCluster{At: at.Child("providerClusters").Index(i).Child("name").String(), Name: c.Name})
 	}
