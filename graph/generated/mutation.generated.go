@@ -1357,7 +1357,7 @@ func (ec *executionContext) _Mutation_registerCluster(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "CALLER")
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "VISIBLE")
 				if err != nil {
 					var zeroVal *clusters.Payload
 					return zeroVal, err
@@ -1419,7 +1419,7 @@ func (ec *executionContext) _Mutation_updateCluster(ctx context.Context, field g
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "CALLER")
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "VISIBLE")
 				if err != nil {
 					var zeroVal *clusters.Payload
 					return zeroVal, err
@@ -1481,7 +1481,7 @@ func (ec *executionContext) _Mutation_removeCluster(ctx context.Context, field g
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "CALLER")
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "VISIBLE")
 				if err != nil {
 					var zeroVal *clusters.RemovePayload
 					return zeroVal, err

@@ -15309,7 +15309,7 @@ type ClusterSummary {
   registerCluster(
     "The cluster."
     input: RegisterClusterInput!
-  ): RegisterClusterPayload @guard(by: CALLER) @tag(name: "write")
+  ): RegisterClusterPayload @guard(by: VISIBLE) @tag(name: "write")
 
   """
   Change a cluster of the inventory, or replace its credentials without a gap: new ones are tried first, and have to lead to the
@@ -15318,7 +15318,7 @@ type ClusterSummary {
   updateCluster(
     "The change."
     input: UpdateClusterInput!
-  ): UpdateClusterPayload @guard(by: CALLER) @tag(name: "write")
+  ): UpdateClusterPayload @guard(by: VISIBLE) @tag(name: "write")
 
   """
   Remove a cluster from the inventory and from the index. The cluster itself stays as it is. One that is joined to an
@@ -15328,7 +15328,7 @@ type ClusterSummary {
   removeCluster(
     "Which cluster."
     input: RemoveClusterInput!
-  ): RemoveClusterPayload @guard(by: CALLER) @tag(name: "write")
+  ): RemoveClusterPayload @guard(by: VISIBLE) @tag(name: "write")
 }
 
 "A cluster to register: with a kubeconfig, or with a token and ` + "`" + `apiEndpoint` + "`" + `."

@@ -38,9 +38,9 @@ func policy(in Place, verb authz.Verb, right, resource string) Field {
 // workload is the line of a mutation that changes a workload.
 func workload() Field { return Field{In: Namespaced, Verbs: verbs(authz.VerbUpdate)} }
 
-// inventory is the line of a mutation of a cluster of the inventory, whatever instance it is joined to.
+// inventory is the line of a mutation of a cluster of the inventory, which no role of an instance has.
 func inventory(verb string) Field {
-	return Field{In: Nowhere, Global: []Right{{verb, "", "clusters/management"}}}
+	return Field{In: Instance, Global: []Right{{verb, "", "clusters/management"}}}
 }
 
 // member is the line of a mutation of a member cluster.
