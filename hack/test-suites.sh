@@ -13,13 +13,20 @@ cd "$(dirname "$0")/.."
 : "${KAIRSHIP_FLEET:?no fleet: run this with \`make test-fleet\`}"
 
 summary=()
+failures=()
 failed=0
 
 part() { # name command...
-  local name=$1 begun=$SECONDS result=passed
+  local name=$1 begun=$SECONDS result=passed output
+  output=$(mktemp)
   shift
   echo "==> $name"
-  "$@" || { result=FAILED; failed=1; }
+  if ! "$@" 2>&1 | tee "$output"; then
+    result=FAILED
+    failed=1
+    failures+=("--- the end of: $name"$'\n'"$(tail -n 20 "$output")")
+  fi
+  rm "$output"
   summary+=("$(printf '%-8s %-32s %4ds' "$result" "$name" $((SECONDS - begun)))")
 }
 
@@ -136,6 +143,9 @@ complete=
 if [ "$faults" = 1 ]; then complete=1; fi
 part "least privilege" env KAIRSHIP_COMPLETE=$complete go test -count=1 "$@" ./test/privilege
 
+for failure in "${failures[@]}"; do
+  printf '%s\n' "$failure"
+done
 echo "==> summary"
 printf '  %s\n' "${summary[@]}"
 exit $failed

@@ -107,7 +107,7 @@ func TestReasonsOfWhatIsPending(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A binding as the detector makes it, which the scheduler has not looked at.
-	unscheduled := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "unscheduled-deployment", Labels: b.Labels, Annotations: b.Annotations}, Spec: *b.Spec.DeepCopy()}
+	unscheduled := &workv1alpha2.ResourceBinding{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "unscheduled-deployment", Labels: b.Labels, Annotations: b.Annotations, Finalizers: b.Finalizers}, Spec: *b.Spec.DeepCopy()}
 	template := deployment(w.meta(ns, "unscheduled"))
 	template.Labels[policyv1alpha1.PropagationPolicyPermanentIDLabel] = b.Labels[policyv1alpha1.PropagationPolicyPermanentIDLabel]
 	template.Annotations = map[string]string{policyv1alpha1.PropagationPolicyNamespaceAnnotation: ns, policyv1alpha1.PropagationPolicyNameAnnotation: "unsent"}
@@ -115,13 +115,15 @@ func TestReasonsOfWhatIsPending(t *testing.T) {
 	unscheduled.Spec.Resource.Name, unscheduled.Spec.Resource.UID, unscheduled.Spec.Clusters = "unscheduled", template.UID, nil
 	w.create(t, created{"alpha", unscheduled})
 
-	// A binding as the dependencies distributor makes it, of what no policy claims.
+	// A binding as the dependencies distributor makes it, of what no policy claims. Without the finalizer,
+	// Karmada would leave its Work behind.
 	template = deployment(w.meta(ns, "dependency"))
 	w.create(t, created{"alpha", template})
 	required := &workv1alpha2.ResourceBinding{ObjectMeta: w.meta(ns, "dependency-deployment"), Spec: workv1alpha2.ResourceBindingSpec{
 		Resource:   workv1alpha2.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: ns, Name: "dependency", UID: template.UID},
 		RequiredBy: []workv1alpha2.BindingSnapshot{{Namespace: ns, Name: "overridden-deployment", Clusters: []workv1alpha2.TargetCluster{{Name: "m1", Replicas: 1}}}},
 	}}
+	required.Finalizers = b.Finalizers
 	w.create(t, created{"alpha", required})
 
 	poll.Until(t, propagationTimeout, "every explanation has its reasons", func(ctx context.Context) error {

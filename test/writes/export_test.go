@@ -1,12 +1,14 @@
 package writes
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
@@ -70,7 +72,11 @@ func TestExportApplication(t *testing.T) {
 	if err := beta.Create(t.Context(), there); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = beta.Delete(t.Context(), there) })
+	t.Cleanup(func() {
+		if err := client.IgnoreNotFound(beta.Delete(context.Background(), there)); err != nil {
+			t.Errorf("removing namespace %s of beta: %v", namespace, err)
+		}
+	})
 	must[struct{ Deployed bool }](t, admin, "deployApplication", map[string]any{
 		"instance": "alpha", "namespace": namespace, "manifests": exportedManifests,
 		"propagationPolicies": []any{map[string]any{"name": "web", "spec": map[string]any{

@@ -2,6 +2,7 @@
 //
 //   KAIRSHIP_FLEET       the fleet's folder
 //   CHROMIUM             the browser (/usr/bin/chromium)
+//   KAIRSHIP_LONG        all combinations of theme and language
 //   SCREENSHOTS          a folder to leave pictures of the pages in
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
@@ -84,7 +85,7 @@ try {
 
   await step('the table narrows by facets, and the address has all of it', async () => {
     const { page, close } = await world.newPage();
-    await signIn(page, 'admin', '/workloads');
+    await signIn(page, 'admin', '/workloads?instance=alpha&namespace=shop'); // Other namespaces may hold what other tests left.
     await page.getByRole('link', { name: 'frontend' }).waitFor();
     await page.getByRole('checkbox', { name: 'Unscheduled' }).check();
     await page.getByText('1 workload', { exact: true }).waitFor();
@@ -152,21 +153,22 @@ try {
 
   await policies.run(world);
 
-  for (const colorScheme of ['light', 'dark']) {
-    for (const locale of ['en', 'zh-CN']) {
-      await step(`all pages are accessible: ${colorScheme}, ${locale}`, async () => {
-        const { page, close } = await world.newPage({ colorScheme, locale });
-        await signIn(page, 'admin');
-        for (const path of pages) {
-          await page.goto(fleet.url + path);
-          await page.getByRole('heading', { level: 1 }).waitFor();
-          await page.waitForLoadState('load');
-          await page.waitForTimeout(400); // What is drawn in steps is drawn.
-          await check(page, `${path} ${colorScheme} ${locale}`);
-        }
-        await close();
-      });
-    }
+  // The short form has each theme and each language once: what axe finds depends on one or the other.
+  const looks = [['light', 'en'], ['dark', 'zh-CN']];
+  if (process.env.KAIRSHIP_LONG) looks.push(['light', 'zh-CN'], ['dark', 'en']);
+  for (const [colorScheme, locale] of looks) {
+    await step(`all pages are accessible: ${colorScheme}, ${locale}`, async () => {
+      const { page, close } = await world.newPage({ colorScheme, locale });
+      await signIn(page, 'admin');
+      for (const path of pages) {
+        await page.goto(fleet.url + path);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.waitForLoadState('load');
+        await page.waitForTimeout(400); // What is drawn in steps is drawn.
+        await check(page, `${path} ${colorScheme} ${locale}`);
+      }
+      await close();
+    });
   }
 
   await step('nothing leaves a narrow screen', async () => {
