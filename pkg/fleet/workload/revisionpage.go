@@ -13,8 +13,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// revisionWait is how long pages are collected whose revisions are read together.
-const revisionWait = time.Millisecond
+// revisionWait is how long pages are collected whose revisions are read together: also workloads in no list, such as those
+// that the objects of a page refer to.
+const revisionWait = 5 * time.Millisecond
 
 // operation is what one operation reads of revisions: those of all workloads of a page together, and those of pages that
 // are asked for at the same time.
@@ -34,7 +35,7 @@ func With(ctx context.Context) context.Context {
 // revisionPage are workloads whose revisions are read together.
 type revisionPage struct {
 	workloads []*Workload
-	once      sync.Once
+	// copies and errs are set when the page is read.
 	copies    []*copies
 	errs      []error
 }
@@ -75,6 +76,14 @@ func (o *operation) pageOf(s *Service, w *Workload, beside []*Workload) *revisio
 
 // fetchRevisions reads what the members keep of the workloads of pages.
 func (s *Service) fetchRevisions(ctx context.Context, pages []*revisionPage) []*dataloader.Result[map[index.Type][]*index.Object] {
+	var g errgroup.Group
+	for _, p := range pages {
+		g.Go(func() error {
+			p.gather(ctx, s)
+			return nil
+		})
+	}
+	_ = g.Wait() // The errors are each workload's own.
 	var all []*copies
 	for _, p := range pages {
 		for i, c := range p.copies {
@@ -103,14 +112,13 @@ func (s *Service) RevisionList(ctx context.Context, w *Workload, beside []*Workl
 		o = &operation{}
 	}
 	p := o.pageOf(s, w, beside)
-	p.once.Do(func() { p.gather(ctx, s) })
-	i := slices.Index(p.workloads, w)
-	if p.errs[i] != nil {
-		return nil, p.errs[i]
-	}
 	kept, err := o.loader.Load(ctx, p)()
 	if err != nil {
 		return nil, apierror.In(err, w.Instance)
+	}
+	i := slices.Index(p.workloads, w)
+	if p.errs[i] != nil {
+		return nil, p.errs[i]
 	}
 	members, err := p.copies[i].revisions(kept)
 	for i := range members {
