@@ -50,7 +50,9 @@ func TestRegisterCluster(t *testing.T) {
 			t.Errorf("%s wrote the credentials", when)
 		}
 	}
-	t.Cleanup(func() { _ = global.Delete(context.Background(), &kairshipv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}}) })
+	t.Cleanup(func() {
+		_ = global.Delete(context.Background(), &kairshipv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	})
 
 	if e := refused(t, admin, "registerCluster", but(in, "token", "very-wrong-token"), "INVALID", "input.token"); !strings.Contains(e.Message, "does not accept these credentials") || strings.Contains(e.Message, "very-wrong") {
 		t.Errorf("a wrong token: %s", e.Message)

@@ -36,8 +36,8 @@ func With(ctx context.Context) context.Context {
 type revisionPage struct {
 	workloads []*Workload
 	// copies and errs are set when the page is read.
-	copies    []*copies
-	errs      []error
+	copies []*copies
+	errs   []error
 }
 
 // gather finds the copies of all workloads. What it reads is read together by the loaders.
