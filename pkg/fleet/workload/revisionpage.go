@@ -76,6 +76,7 @@ func (o *operation) pageOf(s *Service, w *Workload, beside []*Workload) *revisio
 
 // fetchRevisions reads what the members keep of the workloads of pages.
 func (s *Service) fetchRevisions(ctx context.Context, pages []*revisionPage) []*dataloader.Result[map[index.Type][]*index.Object] {
+	s.announceCopies(ctx, pages)
 	var g errgroup.Group
 	for _, p := range pages {
 		g.Go(func() error {
@@ -98,6 +99,37 @@ func (s *Service) fetchRevisions(ctx context.Context, pages []*revisionPage) []*
 		results[i] = &dataloader.Result[map[index.Type][]*index.Object]{Data: kept, Error: err}
 	}
 	return results
+}
+
+// announceCopies starts reading what gather needs of all workloads, so that it is one request of each sort.
+func (s *Service) announceCopies(ctx context.Context, pages []*revisionPage) {
+	var (
+		g              errgroup.Group
+		mu             sync.Mutex
+		objects, works []index.Key
+	)
+	for _, p := range pages {
+		for _, w := range p.workloads {
+			if _, ok := records[w.kind]; !ok {
+				continue
+			}
+			g.Go(func() error {
+				placements, err := s.Placements(ctx, w)
+				mu.Lock()
+				defer mu.Unlock()
+				for i := range placements {
+					objects = append(objects, memberObjectKey(w.Indexed, placements[i].Cluster))
+					works = append(works, workKey(w.Indexed, placements[i].Cluster))
+				}
+				return err
+			})
+		}
+	}
+	_ = g.Wait() // gather meets the error again.
+	if len(objects) > 0 {
+		s.lister.Reader.Prefetch(ctx, objects, index.Known, nil)
+		s.lister.Reader.Prefetch(ctx, works, index.Metadata, nil)
+	}
 }
 
 // RevisionList returns the revisions of a workload, those of each member with the newest first. Those of the workloads
