@@ -144,7 +144,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	scope := func(ctx context.Context) context.Context {
 		ctx, _ = requeststats.With(freshness.Begin(ctx, time.Now()))
-		return loaders.With(timeline.With(usage.With(clusternode.With(access.With(countedAs(ctx))))), source)
+		return loaders.With(workload.With(timeline.With(usage.With(clusternode.With(access.With(countedAs(ctx)))))), source)
 	}
 	users := quota.New(o.limits.userLimits(), time.Now)
 	followLogs(&fleet, users, scope, logger)
@@ -164,6 +164,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	fleet.Exports = &export.Service{Writer: fleet.Write.Applications.Writer}
 	fleet.Write.RoleBindings = &rolebindings.Service{Access: fleet.Access, Global: own, Watched: inventory}
 	fleet.Write.Instances = newInstanceWrites(own, fleet, inventory, kube, o.instances.addresses.Limits())
+	fleet.Write.Clusters = newClusterWrites(own, fleet, inventory, kube, o.instances.addresses.Limits())
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
 		Directives: generated.DirectiveRoot{Guard: guard.New(fleet.Access), Observed: resolvers.Observed},

@@ -17,13 +17,14 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/fleet/write/clusters"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
 
 // What Kairship itself writes to the global cluster, for people who may have it do so.
 // +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;create;patch;delete
-// +kubebuilder:rbac:groups=kairship.io,resources=clusters,verbs=get;patch
+// +kubebuilder:rbac:groups=kairship.io,resources=clusters,verbs=get;create;patch;delete
 // +kubebuilder:rbac:groups=kairship.io,resources=instancerolebindings,verbs=get;create;delete
 // +kubebuilder:rbac:groups="",resources=secrets,namespace=kairship-system,verbs=get;create;update
 
@@ -46,6 +47,16 @@ func newGlobalClient(config *rest.Config) (client.Client, error) {
 		return nil, fmt.Errorf("making the client that writes to the global cluster: %w", err)
 	}
 	return global, nil
+}
+
+// newClusterWrites makes the service of the mutations of the inventory.
+func newClusterWrites(global client.Client, fleet resolvers.Fleet, watched client.Reader, kube kubernetes.Interface, permitted *connection.Addresses) *clusters.Service {
+	return &clusters.Service{
+		Rights: write.Rights{Reviews: kube.AuthorizationV1().SubjectAccessReviews()}, Global: global, Watched: watched, Visible: fleet.Clusters, Now: time.Now,
+		Try: func(ctx context.Context, to connection.Connection) (*clusters.Found, error) {
+			return clusters.Try(ctx, to, permitted)
+		},
+	}
 }
 
 // newInstanceWrites makes the service of the mutations of instances themselves.

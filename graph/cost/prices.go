@@ -16,6 +16,8 @@ const (
 	// usualStages is the number of stages of the propagation.
 	usualStages  = 6
 	usualResults = 20
+	// usualRevisions is for the ten that a Deployment keeps in each cluster.
+	usualRevisions = 10 * usualClusters
 	// usualLines is the default number of lines of a container.
 	usualLines = 100
 	// usualFacetValues is the default number of values that are returned.
@@ -161,8 +163,10 @@ func Prices() map[string]Price {
 		"Workload.usage":         {Requests: 3 + usualClusters, Value: usualClusters * usualPods},
 		"WorkloadUsage.clusters": {Items: usualClusters},
 		// Its state, its objects in the members and the overrides there, and one list of what the members keep of it.
-		"Workload.manifest": {Value: document},
-		"Workload.yaml":     {Value: document},
+		// Its state, its objects in the members and the overrides there, and one list of what the members keep of a page.
+		"Workload.revisions": {Requests: 3, Items: usualRevisions, Value: RequestCost},
+		"Workload.manifest":  {Value: document},
+		"Workload.yaml":      {Value: document},
 		// What the index does not collect is read from its instance.
 		"CustomWorkload.manifest": {Requests: 1, Value: document},
 		"CustomWorkload.yaml":     {Requests: 1, Value: document},
@@ -264,6 +268,7 @@ func Prices() map[string]Price {
 	for _, name := range []string{
 		"patchResource", "deleteResource", "createNamespace", "updateNamespace", "deleteNamespace",
 		"registerInstance", "createInstance", "updateInstance", "deleteInstance", "grantInstanceRole", "revokeInstanceRole",
+		"registerCluster", "updateCluster", "removeCluster",
 		"joinCluster", "unjoinCluster", "moveCluster", "updateMemberCluster", "cordonMemberCluster", "uncordonMemberCluster",
 		"createPropagationPolicy", "updatePropagationPolicy", "deletePropagationPolicy",
 		"createClusterPropagationPolicy", "updateClusterPropagationPolicy", "deleteClusterPropagationPolicy",

@@ -35,6 +35,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
+	"github.com/kairship-io/kairship/pkg/fleet/write/clusters"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/moves"
@@ -241,6 +242,7 @@ type ComplexityRoot struct {
 		Name                  func(childComplexity int) int
 		Provider              func(childComplexity int) int
 		Region                func(childComplexity int) int
+		ResourceVersion       func(childComplexity int) int
 		Summary               func(childComplexity int) int
 		Type                  func(childComplexity int) int
 		Zone                  func(childComplexity int) int
@@ -662,6 +664,7 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
+		Revisions        func(childComplexity int) int
 		Schedule         func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
@@ -699,6 +702,7 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
+		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -732,6 +736,7 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
+		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -849,6 +854,7 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
+		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -1339,6 +1345,7 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
+		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -1658,7 +1665,9 @@ type ComplexityRoot struct {
 		PatchResource                  func(childComplexity int, input resources.PatchInput) int
 		PauseWorkload                  func(childComplexity int, input workloads.Target) int
 		PromoteResource                func(childComplexity int, input promotion.Input) int
+		RegisterCluster                func(childComplexity int, input clusters.RegisterInput) int
 		RegisterInstance               func(childComplexity int, input instances.RegisterInput) int
+		RemoveCluster                  func(childComplexity int, input clusters.RemoveInput) int
 		RestartWorkload                func(childComplexity int, input workloads.Target) int
 		ResumeWorkload                 func(childComplexity int, input workloads.Target) int
 		RevokeInstanceRole             func(childComplexity int, input rolebindings.RevokeInput) int
@@ -1668,6 +1677,7 @@ type ComplexityRoot struct {
 		TriggerCronJob                 func(childComplexity int, input workloads.TriggerInput) int
 		UncordonMemberCluster          func(childComplexity int, input members.CordonInput) int
 		UnjoinCluster                  func(childComplexity int, input members.MembershipInput) int
+		UpdateCluster                  func(childComplexity int, input clusters.UpdateInput) int
 		UpdateClusterOverridePolicy    func(childComplexity int, input specs.UpdateInput[v1alpha1.OverrideSpec]) int
 		UpdateClusterPropagationPolicy func(childComplexity int, input specs.UpdateInput[v1alpha1.PropagationSpec]) int
 		UpdateCronFederatedHpa         func(childComplexity int, input specs.UpdateInput[v1alpha11.CronFederatedHPASpec]) int
@@ -2184,10 +2194,24 @@ type ComplexityRoot struct {
 		Result     func(childComplexity int) int
 	}
 
+	RegisterClusterPayload struct {
+		Cluster               func(childComplexity int) int
+		ConsistencyToken      func(childComplexity int) int
+		CredentialsExpireTime func(childComplexity int) int
+		KubeSystemID          func(childComplexity int) int
+		MayJoin               func(childComplexity int) int
+	}
+
 	RegisterInstancePayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Instance         func(childComplexity int) int
 		Operation        func(childComplexity int) int
+	}
+
+	RemoveClusterPayload struct {
+		Cluster          func(childComplexity int) int
+		ConsistencyToken func(childComplexity int) int
+		Removed          func(childComplexity int) int
 	}
 
 	ReplicaCounts struct {
@@ -2470,6 +2494,7 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
+		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -2575,6 +2600,14 @@ type ComplexityRoot struct {
 		ConsistencyToken func(childComplexity int) int
 		Object           func(childComplexity int) int
 		Warnings         func(childComplexity int) int
+	}
+
+	UpdateClusterPayload struct {
+		Cluster               func(childComplexity int) int
+		ConsistencyToken      func(childComplexity int) int
+		CredentialsExpireTime func(childComplexity int) int
+		KubeSystemID          func(childComplexity int) int
+		MayJoin               func(childComplexity int) int
 	}
 
 	UpdateClusterPropagationPolicyPayload struct {
@@ -2771,6 +2804,16 @@ type ComplexityRoot struct {
 	WorkloadRebalancerSpec struct {
 		TTLSecondsAfterFinished func(childComplexity int) int
 		Workloads               func(childComplexity int) int
+	}
+
+	WorkloadRevision struct {
+		ChangeCause func(childComplexity int) int
+		Cluster     func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		Current     func(childComplexity int) int
+		Images      func(childComplexity int) int
+		Number      func(childComplexity int) int
+		Overridden  func(childComplexity int) int
 	}
 
 	WorkloadTemplate struct {
@@ -3292,6 +3335,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Cluster.Region(childComplexity), true
+	case "Cluster.resourceVersion":
+		if e.ComplexityRoot.Cluster.ResourceVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Cluster.ResourceVersion(childComplexity), true
 	case "Cluster.summary":
 		if e.ComplexityRoot.Cluster.Summary == nil {
 			break
@@ -5018,6 +5067,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.ResourceVersion(childComplexity), true
+	case "CronJob.revisions":
+		if e.ComplexityRoot.CronJob.Revisions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronJob.Revisions(childComplexity), true
 	case "CronJob.schedule":
 		if e.ComplexityRoot.CronJob.Schedule == nil {
 			break
@@ -5243,6 +5298,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CustomWorkload.ResourceVersion(childComplexity), true
+	case "CustomWorkload.revisions":
+		if e.ComplexityRoot.CustomWorkload.Revisions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CustomWorkload.Revisions(childComplexity), true
 	case "CustomWorkload.suspended":
 		if e.ComplexityRoot.CustomWorkload.Suspended == nil {
 			break
@@ -5444,6 +5505,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.ResourceVersion(childComplexity), true
+	case "DaemonSet.revisions":
+		if e.ComplexityRoot.DaemonSet.Revisions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DaemonSet.Revisions(childComplexity), true
 	case "DaemonSet.suspended":
 		if e.ComplexityRoot.DaemonSet.Suspended == nil {
 			break
@@ -5894,6 +5961,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.ResourceVersion(childComplexity), true
+	case "Deployment.revisions":
+		if e.ComplexityRoot.Deployment.Revisions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Deployment.Revisions(childComplexity), true
 	case "Deployment.suspended":
 		if e.ComplexityRoot.Deployment.Suspended == nil {
 			break
@@ -8099,6 +8172,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.ResourceVersion(childComplexity), true
+	case "Job.revisions":
+		if e.ComplexityRoot.Job.Revisions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.Revisions(childComplexity), true
 	case "Job.suspended":
 		if e.ComplexityRoot.Job.Suspended == nil {
 			break
@@ -9723,6 +9802,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PromoteResource(childComplexity, args["input"].(promotion.Input)), true
+	case "Mutation.registerCluster":
+		if e.ComplexityRoot.Mutation.RegisterCluster == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_registerCluster_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RegisterCluster(childComplexity, args["input"].(clusters.RegisterInput)), true
 	case "Mutation.registerInstance":
 		if e.ComplexityRoot.Mutation.RegisterInstance == nil {
 			break
@@ -9734,6 +9824,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RegisterInstance(childComplexity, args["input"].(instances.RegisterInput)), true
+	case "Mutation.removeCluster":
+		if e.ComplexityRoot.Mutation.RemoveCluster == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_removeCluster_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RemoveCluster(childComplexity, args["input"].(clusters.RemoveInput)), true
 	case "Mutation.restartWorkload":
 		if e.ComplexityRoot.Mutation.RestartWorkload == nil {
 			break
@@ -9833,6 +9934,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UnjoinCluster(childComplexity, args["input"].(members.MembershipInput)), true
+	case "Mutation.updateCluster":
+		if e.ComplexityRoot.Mutation.UpdateCluster == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateCluster_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateCluster(childComplexity, args["input"].(clusters.UpdateInput)), true
 	case "Mutation.updateClusterOverridePolicy":
 		if e.ComplexityRoot.Mutation.UpdateClusterOverridePolicy == nil {
 			break
@@ -12137,6 +12249,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RebalancedWorkload.Result(childComplexity), true
 
+	case "RegisterClusterPayload.cluster":
+		if e.ComplexityRoot.RegisterClusterPayload.Cluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterClusterPayload.Cluster(childComplexity), true
+	case "RegisterClusterPayload.consistencyToken":
+		if e.ComplexityRoot.RegisterClusterPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterClusterPayload.ConsistencyToken(childComplexity), true
+	case "RegisterClusterPayload.credentialsExpireTime":
+		if e.ComplexityRoot.RegisterClusterPayload.CredentialsExpireTime == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterClusterPayload.CredentialsExpireTime(childComplexity), true
+	case "RegisterClusterPayload.kubeSystemID":
+		if e.ComplexityRoot.RegisterClusterPayload.KubeSystemID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterClusterPayload.KubeSystemID(childComplexity), true
+	case "RegisterClusterPayload.mayJoin":
+		if e.ComplexityRoot.RegisterClusterPayload.MayJoin == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterClusterPayload.MayJoin(childComplexity), true
+
 	case "RegisterInstancePayload.consistencyToken":
 		if e.ComplexityRoot.RegisterInstancePayload.ConsistencyToken == nil {
 			break
@@ -12155,6 +12298,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RegisterInstancePayload.Operation(childComplexity), true
+
+	case "RemoveClusterPayload.cluster":
+		if e.ComplexityRoot.RemoveClusterPayload.Cluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveClusterPayload.Cluster(childComplexity), true
+	case "RemoveClusterPayload.consistencyToken":
+		if e.ComplexityRoot.RemoveClusterPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveClusterPayload.ConsistencyToken(childComplexity), true
+	case "RemoveClusterPayload.removed":
+		if e.ComplexityRoot.RemoveClusterPayload.Removed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RemoveClusterPayload.Removed(childComplexity), true
 
 	case "ReplicaCounts.available":
 		if e.ComplexityRoot.ReplicaCounts.Available == nil {
@@ -13267,6 +13429,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.ResourceVersion(childComplexity), true
+	case "StatefulSet.revisions":
+		if e.ComplexityRoot.StatefulSet.Revisions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StatefulSet.Revisions(childComplexity), true
 	case "StatefulSet.suspended":
 		if e.ComplexityRoot.StatefulSet.Suspended == nil {
 			break
@@ -13697,6 +13865,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UpdateClusterOverridePolicyPayload.Warnings(childComplexity), true
+
+	case "UpdateClusterPayload.cluster":
+		if e.ComplexityRoot.UpdateClusterPayload.Cluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateClusterPayload.Cluster(childComplexity), true
+	case "UpdateClusterPayload.consistencyToken":
+		if e.ComplexityRoot.UpdateClusterPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateClusterPayload.ConsistencyToken(childComplexity), true
+	case "UpdateClusterPayload.credentialsExpireTime":
+		if e.ComplexityRoot.UpdateClusterPayload.CredentialsExpireTime == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateClusterPayload.CredentialsExpireTime(childComplexity), true
+	case "UpdateClusterPayload.kubeSystemID":
+		if e.ComplexityRoot.UpdateClusterPayload.KubeSystemID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateClusterPayload.KubeSystemID(childComplexity), true
+	case "UpdateClusterPayload.mayJoin":
+		if e.ComplexityRoot.UpdateClusterPayload.MayJoin == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateClusterPayload.MayJoin(childComplexity), true
 
 	case "UpdateClusterPropagationPolicyPayload.consistencyToken":
 		if e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.ConsistencyToken == nil {
@@ -14391,6 +14590,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.WorkloadRebalancerSpec.Workloads(childComplexity), true
 
+	case "WorkloadRevision.changeCause":
+		if e.ComplexityRoot.WorkloadRevision.ChangeCause == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.ChangeCause(childComplexity), true
+	case "WorkloadRevision.clusterName":
+		if e.ComplexityRoot.WorkloadRevision.Cluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Cluster(childComplexity), true
+	case "WorkloadRevision.createdAt":
+		if e.ComplexityRoot.WorkloadRevision.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.CreatedAt(childComplexity), true
+	case "WorkloadRevision.current":
+		if e.ComplexityRoot.WorkloadRevision.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Current(childComplexity), true
+	case "WorkloadRevision.images":
+		if e.ComplexityRoot.WorkloadRevision.Images == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Images(childComplexity), true
+	case "WorkloadRevision.number":
+		if e.ComplexityRoot.WorkloadRevision.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Number(childComplexity), true
+	case "WorkloadRevision.overridden":
+		if e.ComplexityRoot.WorkloadRevision.Overridden == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Overridden(childComplexity), true
+
 	case "WorkloadTemplate.containers":
 		if e.ComplexityRoot.WorkloadTemplate.Containers == nil {
 			break
@@ -14693,7 +14935,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPropagationSpecInput,
 		ec.unmarshalInputPropagationSuspensionInput,
 		ec.unmarshalInputRebalanceTargetInput,
+		ec.unmarshalInputRegisterClusterInput,
 		ec.unmarshalInputRegisterInstanceInput,
+		ec.unmarshalInputRemoveClusterInput,
 		ec.unmarshalInputReplicaSchedulingStrategyInput,
 		ec.unmarshalInputResourceChangeFilter,
 		ec.unmarshalInputResourceFilter,
@@ -14726,6 +14970,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputTriggerCronJobInput,
 		ec.unmarshalInputUncordonMemberClusterInput,
 		ec.unmarshalInputUnjoinClusterInput,
+		ec.unmarshalInputUpdateClusterInput,
 		ec.unmarshalInputUpdateClusterOverridePolicyInput,
 		ec.unmarshalInputUpdateClusterPropagationPolicyInput,
 		ec.unmarshalInputUpdateCronFederatedHPAInput,
@@ -15640,6 +15885,8 @@ type Cluster implements Node {
   labels: [Label!]!
   "When the ` + "`" + `Cluster` + "`" + ` resource was created."
   createdAt: Time!
+  "The version of the resource, for ` + "`" + `updateCluster` + "`" + `."
+  resourceVersion: String!
   "How old the fields of the cluster itself may be."
   freshness: Freshness!
 }
@@ -15656,6 +15903,142 @@ type ClusterSummary {
   memory: Capacity!
   "Pods, in pods."
   pods: Capacity!
+}
+`, BuiltIn: false},
+	{Name: "../schema/clustermutation.graphqls", Input: `extend type Mutation {
+  """
+  Add a cluster to the inventory. Its credentials are tried first: they have to lead to a cluster that is not
+  registered yet, and permit to read what Kairship shows of it. They are kept in a Secret in the global cluster and never
+  shown. It takes ` + "`" + `create` + "`" + ` on ` + "`" + `clusters/management` + "`" + ` in the global cluster; to join the cluster, use ` + "`" + `joinCluster` + "`" + `.
+  """
+  registerCluster(
+    "The cluster."
+    input: RegisterClusterInput!
+  ): RegisterClusterPayload @guard(by: VISIBLE) @tag(name: "write")
+
+  """
+  Change a cluster of the inventory, or replace its credentials without a gap: new ones are tried first, and have to lead to the
+  same cluster. It takes ` + "`" + `update` + "`" + ` on ` + "`" + `clusters/management` + "`" + ` in the global cluster.
+  """
+  updateCluster(
+    "The change."
+    input: UpdateClusterInput!
+  ): UpdateClusterPayload @guard(by: VISIBLE) @tag(name: "write")
+
+  """
+  Remove a cluster from the inventory and from the index. The cluster itself stays as it is. One that is joined to an
+  instance, or that an instance is installed on, is a CONFLICT. It takes ` + "`" + `delete` + "`" + ` on ` + "`" + `clusters/management` + "`" + ` in the global
+  cluster.
+  """
+  removeCluster(
+    "Which cluster."
+    input: RemoveClusterInput!
+  ): RemoveClusterPayload @guard(by: VISIBLE) @tag(name: "write")
+}
+
+"A cluster to register: with a kubeconfig, or with a token and ` + "`" + `apiEndpoint` + "`" + `."
+input RegisterClusterInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/clusters.RegisterInput") {
+  "Its name in the inventory, and in an instance that it is joined to: lower-case letters, digits and ` + "`" + `-` + "`" + `, at most 48."
+  cluster: String!
+  """
+  A kubeconfig. Its current context counts; certificates, keys and tokens are inlined, and it names no program, file or
+  proxy.
+  """
+  kubeconfig: String
+  "A bearer token, such as of a service account."
+  token: String
+  "The PEM certificates that the serving certificate is checked against, with a token; the trust store of Kairship's host unless told."
+  certificateAuthority: String
+  "The https URL of the API server; that of the kubeconfig unless told."
+  apiEndpoint: String
+  "A name for people."
+  alias: String
+  "The provider that runs it."
+  provider: String
+  "The region that it is in."
+  region: String
+  "The zone that it is in."
+  zone: String
+  "Labels of the ` + "`" + `Cluster` + "`" + ` resource."
+  labels: [LabelInput!]
+  "Try it, also against the cluster, and write nothing."
+  dryRun: Boolean! = false
+}
+
+"The cluster that was registered."
+type RegisterClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/clusters.Payload") {
+  "The cluster as the inventory has it."
+  cluster: Cluster
+  "The UID of its namespace ` + "`" + `kube-system` + "`" + `, by which Kairship knows it."
+  kubeSystemID: String
+  "Whether the credentials may do everything, which joining it to an instance takes."
+  mayJoin: Boolean
+  "When the credentials stop to be accepted; null where they do not say."
+  credentialsExpireTime: Time
+  "Always null: the inventory is not read from the index."
+  consistencyToken: String
+}
+
+"A change of a cluster. What is null or left out stays."
+input UpdateClusterInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/clusters.UpdateInput") {
+  "Its name in the inventory."
+  cluster: String!
+  "The version that the change is based on: CONFLICT when it has changed since."
+  resourceVersion: String!
+  "New credentials: a kubeconfig, as in ` + "`" + `registerCluster` + "`" + `."
+  kubeconfig: String
+  "New credentials: a bearer token, with ` + "`" + `apiEndpoint` + "`" + `."
+  token: String
+  "The PEM certificates that the serving certificate is checked against, with a token."
+  certificateAuthority: String
+  "The https URL of the API server, with new credentials."
+  apiEndpoint: String
+  "A name for people; empty for none."
+  alias: String
+  "The provider that runs it; empty for none."
+  provider: String
+  "The region that it is in; empty for none."
+  region: String
+  "The zone that it is in; empty for none."
+  zone: String
+  "All labels of the ` + "`" + `Cluster` + "`" + ` resource from now on."
+  labels: [LabelInput!]
+  "Try it, new credentials also against the cluster, and write nothing."
+  dryRun: Boolean! = false
+}
+
+"The cluster that was changed."
+type UpdateClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/clusters.Payload") {
+  "The cluster as the inventory has it."
+  cluster: Cluster
+  "The UID of its namespace ` + "`" + `kube-system` + "`" + `, as new credentials showed it; null without any."
+  kubeSystemID: String
+  "Whether new credentials may do everything, which joining it to an instance takes; null without any."
+  mayJoin: Boolean
+  "When new credentials stop to be accepted; null without any, and where they do not say."
+  credentialsExpireTime: Time
+  "Always null: the inventory is not read from the index."
+  consistencyToken: String
+}
+
+"A cluster to remove from the inventory."
+input RemoveClusterInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/clusters.RemoveInput") {
+  "Its name in the inventory."
+  cluster: String!
+  "Refuse with CONFLICT when it is no longer at this version."
+  resourceVersion: String
+  "Check everything and write nothing."
+  dryRun: Boolean! = false
+}
+
+"What became of a cluster that was to be removed."
+type RemoveClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/clusters.RemovePayload") {
+  "It no longer exists. Otherwise what was made for it, such as its rows in the index, is being removed."
+  removed: Boolean!
+  "The cluster, while it is there."
+  cluster: Cluster
+  "Always null: the inventory is not read from the index."
+  consistencyToken: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/clusternode.graphqls", Input: `extend type MemberCluster {
@@ -22951,6 +23334,63 @@ type DeleteResourcePayload @goModel(model: "github.com/kairship-io/kairship/pkg/
   consistencyToken: String
 }
 `, BuiltIn: false},
+	{Name: "../schema/revision.graphqls", Input: `extend interface Workload {
+  """
+  The pod templates that its member clusters keep, those of each cluster with the newest first: what
+  ` + "`" + `rollbackWorkload` + "`" + ` can go back to. Empty for kinds that have no revisions (Jobs, CronJobs and custom
+  workloads), and where it runs nowhere.
+  """
+  revisions: [WorkloadRevision!]!
+}
+
+extend type Deployment {
+  "The pod templates that its member clusters keep, those of each cluster with the newest first."
+  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
+}
+
+extend type StatefulSet {
+  "The pod templates that its member clusters keep, those of each cluster with the newest first."
+  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
+}
+
+extend type DaemonSet {
+  "The pod templates that its member clusters keep, those of each cluster with the newest first."
+  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
+}
+
+extend type Job {
+  "Empty: no revisions are kept of a Job."
+  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
+}
+
+extend type CronJob {
+  "Empty: no revisions are kept of a CronJob."
+  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
+}
+
+extend type CustomWorkload {
+  "Empty: Kairship knows no revisions of custom workloads."
+  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
+}
+
+"A pod template that a member cluster keeps of a workload. Each cluster counts its own."
+type WorkloadRevision @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/workload.Revision") {
+  "The member cluster that keeps it."
+  clusterName: String! @goField(name: "Cluster")
+  "Its number there, for ` + "`" + `toRevision` + "`" + ` of ` + "`" + `rollbackWorkload` + "`" + `."
+  number: Int!
+  "When the cluster made it."
+  createdAt: Time!
+  "The annotation ` + "`" + `kubernetes.io/change-cause` + "`" + ` of the time when it was made."
+  changeCause: String
+  "The images of its containers, init containers last, as they are in the cluster."
+  images: [String!]!
+  "Whether the cluster runs it now, or rolls it out."
+  current: Boolean!
+  "Whether override policies change what is sent to the cluster, so that the template is not the instance's own."
+  overridden: Boolean!
+}
+`, BuiltIn: false},
 	{Name: "../schema/rolebinding.graphqls", Input: `extend type Query {
   """
   Who may do something in an instance, by the roles that are given on it. It is for those who may manage
@@ -25721,6 +26161,8 @@ func (ec *executionContext) childFields_Cluster(ctx context.Context, field graph
 		return ec.fieldContext_Cluster_labels(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Cluster_createdAt(ctx, field)
+	case "resourceVersion":
+		return ec.fieldContext_Cluster_resourceVersion(ctx, field)
 	case "freshness":
 		return ec.fieldContext_Cluster_freshness(ctx, field)
 	}
@@ -27649,6 +28091,8 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_completions(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_Job_viewerCan(ctx, field)
+	case "revisions":
+		return ec.fieldContext_Job_revisions(ctx, field)
 	case "timeline":
 		return ec.fieldContext_Job_timeline(ctx, field)
 	case "availability":
@@ -29169,6 +29613,22 @@ func (ec *executionContext) childFields_RebalancedWorkload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type RebalancedWorkload", field.Name)
 }
 
+func (ec *executionContext) childFields_RegisterClusterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cluster":
+		return ec.fieldContext_RegisterClusterPayload_cluster(ctx, field)
+	case "kubeSystemID":
+		return ec.fieldContext_RegisterClusterPayload_kubeSystemID(ctx, field)
+	case "mayJoin":
+		return ec.fieldContext_RegisterClusterPayload_mayJoin(ctx, field)
+	case "credentialsExpireTime":
+		return ec.fieldContext_RegisterClusterPayload_credentialsExpireTime(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_RegisterClusterPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RegisterClusterPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RegisterInstancePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "instance":
@@ -29179,6 +29639,18 @@ func (ec *executionContext) childFields_RegisterInstancePayload(ctx context.Cont
 		return ec.fieldContext_RegisterInstancePayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RegisterInstancePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RemoveClusterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "removed":
+		return ec.fieldContext_RemoveClusterPayload_removed(ctx, field)
+	case "cluster":
+		return ec.fieldContext_RemoveClusterPayload_cluster(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_RemoveClusterPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RemoveClusterPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_ReplicaCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -29863,6 +30335,22 @@ func (ec *executionContext) childFields_UpdateClusterOverridePolicyPayload(ctx c
 	return nil, fmt.Errorf("no field named %q was found under type UpdateClusterOverridePolicyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UpdateClusterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cluster":
+		return ec.fieldContext_UpdateClusterPayload_cluster(ctx, field)
+	case "kubeSystemID":
+		return ec.fieldContext_UpdateClusterPayload_kubeSystemID(ctx, field)
+	case "mayJoin":
+		return ec.fieldContext_UpdateClusterPayload_mayJoin(ctx, field)
+	case "credentialsExpireTime":
+		return ec.fieldContext_UpdateClusterPayload_credentialsExpireTime(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UpdateClusterPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateClusterPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UpdateClusterPropagationPolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "clusterPropagationPolicy":
@@ -30253,6 +30741,26 @@ func (ec *executionContext) childFields_WorkloadRebalancerSpec(ctx context.Conte
 		return ec.fieldContext_WorkloadRebalancerSpec_ttlSecondsAfterFinished(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadRebalancerSpec", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadRevision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterName":
+		return ec.fieldContext_WorkloadRevision_clusterName(ctx, field)
+	case "number":
+		return ec.fieldContext_WorkloadRevision_number(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_WorkloadRevision_createdAt(ctx, field)
+	case "changeCause":
+		return ec.fieldContext_WorkloadRevision_changeCause(ctx, field)
+	case "images":
+		return ec.fieldContext_WorkloadRevision_images(ctx, field)
+	case "current":
+		return ec.fieldContext_WorkloadRevision_current(ctx, field)
+	case "overridden":
+		return ec.fieldContext_WorkloadRevision_overridden(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadRevision", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadTemplate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -46,6 +46,11 @@ func karmada(in Place, verb authz.Verb, right, group, resource string) Field {
 // workload is the line of a mutation that changes a workload.
 func workload() Field { return Field{In: Namespaced, Verbs: verbs(authz.VerbUpdate)} }
 
+// inventory is the line of a mutation of a cluster of the inventory, which no role of an instance has.
+func inventory(verb string) Field {
+	return Field{In: Instance, Global: []Right{{verb, "", "clusters/management"}}}
+}
+
 // member is the line of a mutation of a member cluster.
 func member() Field {
 	return Field{In: Wide, Verbs: verbs(authz.VerbUpdate), Inside: memberRead, Depends: "the instance receives the change under Kairship's name"}
@@ -97,6 +102,9 @@ var Fields = map[string]Field{
 	"Mutation.grantInstanceRole":  {In: Instance, Verbs: verbs(authz.VerbManageAccess), Depends: "everything that the role permits"},
 	"Mutation.revokeInstanceRole": {In: Instance, Verbs: verbs(authz.VerbManageAccess)},
 
+	"Mutation.registerCluster":       inventory("create"),
+	"Mutation.updateCluster":         inventory("update"),
+	"Mutation.removeCluster":         inventory("delete"),
 	"Mutation.joinCluster":           {In: Instance, Verbs: verbs(authz.VerbUpdateInstance), Global: membership},
 	"Mutation.unjoinCluster":         {In: Instance, Verbs: verbs(authz.VerbUpdateInstance), Global: membership},
 	"Mutation.updateMemberCluster":   member(),

@@ -33,6 +33,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
+	"github.com/kairship-io/kairship/pkg/fleet/write/clusters"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/fleet/write/karmadaresources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
@@ -97,6 +98,7 @@ type Write struct {
 	Namespaces   *namespaces.Service
 	Members      *members.Service
 	Instances    *instances.Service
+	Clusters     *clusters.Service
 	RoleBindings *rolebindings.Service
 	Policies     *policies.Writes
 	Karmada      *karmadaresources.Writes

@@ -38,7 +38,7 @@ var Shared = Fields{
 	"InstanceFailover":        "enabled clusterStatusUpdateFrequency clusterMonitorPeriod clusterMonitorGracePeriod clusterFailureThreshold clusterSuccessThreshold gracefulEvictionTimeout",
 	"InstanceFeatureGate":     "name enabled",
 	"InstanceMetricsAdapter":  "enabled replicas",
-	"Cluster":                 "name alias type hidden apiEndpoint provider region zone instance conditions kubernetesVersion kubeSystemID credentialsExpireTime summary labels createdAt freshness",
+	"Cluster":                 "resourceVersion name alias type hidden apiEndpoint provider region zone instance conditions kubernetesVersion kubeSystemID credentialsExpireTime summary labels createdAt freshness",
 	"ClusterConnection":       connection + " facets",
 	"ClusterEdge":             edge,
 	"ClusterSummary":          "staleSince nodes cpu memory pods",
@@ -54,7 +54,8 @@ var Shared = Fields{
 	"EventEdge":               edge,
 
 	"Workload": "instance kind namespace name labels annotations images template replicas health healthMessage deleting suspended " +
-		"policy overridePolicies binding placements explanation timeline events createdAt resourceVersion freshness viewerCan",
+		"policy overridePolicies binding placements explanation revisions timeline events createdAt resourceVersion freshness viewerCan",
+	"WorkloadRevision":        "clusterName number createdAt changeCause images current overridden",
 	"TimelineEntryConnection": connection,
 	"TimelineEntryEdge":       edge,
 	"TimelineEntry":           "at change clusterName field before after message user",

@@ -313,10 +313,8 @@ func (s *scene) follow(t *testing.T, request gql.Request) {
 // change labels a workload of alpha, and takes the label away.
 func (s *scene) change(t *testing.T) {
 	t.Helper()
-	for _, pairs := range []string{`labels: [{key: "kairship-docs", value: "a"}]`, `removeLabels: ["kairship-docs"]`} {
-		r := s.admin.Must(t, gql.Request{Query: `mutation { changeWorkloads(input: {filter: {instances: ["alpha"], namespaces: ["shop"], name: ["orphan"]}, action: LABEL, ` + pairs + `}) { failed } }`})
-		if len(r.Errors) > 0 {
-			t.Fatal(r.Errors)
-		}
+	for _, value := range []string{`"a"`, "null"} {
+		s.admin.Must(t, gql.Request{Query: `mutation { patchResource(input: {instance: "alpha", group: "apps", version: "v1", resource: "deployments", namespace: "shop", name: "orphan",
+			type: MERGE, patch: {metadata: {labels: {documented: ` + value + `}}}}) { consistencyToken } }`})
 	}
 }

@@ -69,7 +69,7 @@ func refusal(t *testing.T, p *person, mutation, namespace string) string {
 	if mutation == "deployApplicationToInstances" {
 		selection, given["instances"] = "results { results { error { code } } }", []any{"alpha"}
 	}
-	if mutation == "joinCluster" || mutation == "unjoinCluster" || mutation == "moveCluster" {
+	if mutation == "joinCluster" || mutation == "unjoinCluster" || mutation == "moveCluster" || mutation == "updateCluster" || mutation == "removeCluster" {
 		given["cluster"] = "m1" // One that the role does not let see is missing, whatever the permission.
 	}
 	r := p.graphql.Must(t, gql.Request{

@@ -46,6 +46,10 @@ func Rights() []Right {
 			"clusters/" + v1alpha1.MembershipSubresource, []string{"update"}, "the cluster",
 			"to join the cluster of the inventory to an instance that they may change, to take it out, and to install instances on it",
 		},
+		{
+			"clusters/" + v1alpha1.ManagementSubresource, []string{"create", "update", "delete"}, "the cluster",
+			"to have Kairship add a cluster of that name to the inventory, change it and its credentials, and remove it",
+		},
 	}
 }
 

@@ -28,6 +28,7 @@ func Fields() []changes.Field[*Cluster] {
 		{Name: "kubeSystemID", Of: func(c *Cluster) any { return c.KubeSystemID() }},
 		{Name: "credentialsExpireTime", Of: func(c *Cluster) any { return c.CredentialsExpireTime() }},
 		{Name: "summary", Of: func(c *Cluster) any { return c.Summary() }},
+		{Name: "resourceVersion", Of: func(c *Cluster) any { return c.Cluster.ResourceVersion }},
 		{Name: "labels", Of: func(c *Cluster) any { return c.LabelPairs() }},
 	}
 }

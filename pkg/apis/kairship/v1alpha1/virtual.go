@@ -6,6 +6,10 @@ import "strings"
 // may change spec.instanceRef and spec.join. Nothing is stored under it.
 const MembershipSubresource = "membership"
 
+// ManagementSubresource is the virtual resource of Clusters under which RBAC says who may have Kairship register, change
+// and remove clusters of the inventory. Nothing is stored under it.
+const ManagementSubresource = "management"
+
 // InstanceOfVirtualCluster is the name of the Instance that a virtual Cluster
 // stands for; empty for a name that no virtual Cluster can have.
 func InstanceOfVirtualCluster(cluster string) string {
