@@ -67,10 +67,10 @@ func askedOf(mutation string, input map[string]any) *projection.Activity {
 	default:
 		a.Kind, a.Group = kindInName(mutation)
 	}
-	switch {
-	case a.Kind == "Instance":
+	switch a.Kind {
+	case "Instance":
 		a.Name = a.Instance
-	case a.Kind == "Namespace":
+	case "Namespace":
 		a.Namespace = a.Name
 	}
 	return a

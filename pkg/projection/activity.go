@@ -187,7 +187,8 @@ func (db *DB) Activity(ctx context.Context, q *ActivityQuery) (*ActivityPage, er
 
 // activityWhere are the conditions of a query, but for the place where the page begins.
 func (s *statement) activityWhere(q *ActivityQuery) string {
-	all := s.activityReach(&q.Reach)
+	var all strings.Builder
+	all.WriteString(s.activityReach(&q.Reach))
 	for _, narrow := range []struct {
 		column string
 		values []string
@@ -196,16 +197,16 @@ func (s *statement) activityWhere(q *ActivityQuery) string {
 		{"a.way", texts(q.Ways)}, {"a.outcome", texts(q.Outcomes)},
 	} {
 		if narrow.values != nil {
-			all += " AND " + s.in(narrow.column, narrow.values)
+			all.WriteString(" AND " + s.in(narrow.column, narrow.values))
 		}
 	}
 	if q.From != 0 {
-		all += " AND a.at >= " + s.value(q.From)
+		all.WriteString(" AND a.at >= " + s.value(q.From))
 	}
 	if q.To != 0 {
-		all += " AND a.at < " + s.value(q.To)
+		all.WriteString(" AND a.at < " + s.value(q.To))
 	}
-	return all
+	return all.String()
 }
 
 // activityReach is the condition that a row is in reach.

@@ -206,7 +206,7 @@ func (s *scene) failover(t *testing.T) {
 	const name = "alpha-controller-manager"
 	args := append(s.Args(t, name), "--feature-gates=Failover=true", "--enable-no-execute-taint-eviction=true", "--resource-eviction-rate=20")
 	s.End(t, name, syscall.SIGKILL)
-	cmd := exec.Command(args[0], args[1:]...) //nolint:gosec // It is the fleet's own.
+	cmd := exec.Command(args[0], args[1:]...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

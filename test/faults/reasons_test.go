@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,10 +120,8 @@ func (s *scene) hasReason(ctx context.Context, namespace, name string, codes []s
 			if r.ClusterName != nil {
 				text += " " + *r.ClusterName
 			}
-			for _, code := range codes {
-				if text == code {
-					return nil
-				}
+			if slices.Contains(codes, text) {
+				return nil
 			}
 			found = append(found, text+": "+r.Message)
 		}

@@ -79,7 +79,7 @@ func TestTimelineOutlivesRestarts(t *testing.T) {
 		}
 		b.Spec.Clusters = slices.DeleteFunc(b.Spec.Clusters, func(c workv1alpha2.TargetCluster) bool { return c.Name == "m1" })
 		b.Spec.GracefulEvictionTasks = []workv1alpha2.GracefulEvictionTask{{
-			FromCluster: "m1", PurgeMode: policyv1alpha1.Graciously, Reason: workv1alpha2.EvictionReasonTaintUntolerated, Producer: workv1alpha2.EvictionProducerTaintManager,
+			FromCluster: "m1", PurgeMode: policyv1alpha1.PurgeModeGracefully, Reason: workv1alpha2.EvictionReasonTaintUntolerated, Producer: workv1alpha2.EvictionProducerTaintManager,
 			SuppressDeletion: new(true),
 		}}
 		return alpha.Update(ctx, b)

@@ -120,7 +120,7 @@ func TestFeed(t *testing.T) {
 		t.Errorf("got entry %d", e.entry.ID)
 	}
 	cancel()
-	for range out { //nolint:revive // It ends.
+	for range out { // It ends.
 	}
 	if f.runs() {
 		t.Error("it goes on without subscribers")

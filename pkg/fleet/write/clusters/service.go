@@ -168,13 +168,12 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 		return nil, err
 	}
 	var t *tried
-	moves := false
 	if in.given() {
 		if t, err = s.try(ctx, &in.Credentials, c); err != nil {
 			return nil, err
 		}
 		c.Spec.APIEndpoint = t.to.Endpoint
-		if moves = !owns(c); moves {
+		if !owns(c) {
 			// What another client wrote stays its own, and stays as it is.
 			c.Spec.CredentialsSecretRef = secretOf(c.Name)
 		}
@@ -227,7 +226,7 @@ func (s *Service) Remove(ctx context.Context, in RemoveInput) (*RemovePayload, e
 	if client.IgnoreNotFound(err) != nil {
 		return nil, translate(http.MethodGet, c.Name, err)
 	}
-	if err != nil || now.UID != c.UID {
+	if apierrors.IsNotFound(err) || now.UID != c.UID {
 		c.DeletionTimestamp = new(metav1.NewTime(s.Now()))
 		write.Await(ctx, s.Watched, c, &v1alpha1.Cluster{})
 		return &RemovePayload{Removed: true}, nil
