@@ -50,6 +50,7 @@ type options struct {
 	requestTimeout time.Duration
 	maxBodyBytes   int64
 	console        bool
+	mcp            bool
 	graphiql       bool
 	introspection  bool
 
@@ -103,6 +104,7 @@ func (o *options) flags() []flags.Group {
 			f.DurationVar(&o.requestTimeout, "request-timeout", server.DefaultRequestTimeout, "how long one operation may take; what is done by then is returned")
 			f.Int64Var(&o.maxBodyBytes, "max-body-bytes", server.DefaultMaxBodyBytes, "size of the largest request body, in bytes")
 			f.BoolVar(&o.console, "console", true, "serve the console at /")
+			f.BoolVar(&o.mcp, "mcp", true, "serve tools that only read to assistants at /mcp, by the Model Context Protocol")
 			f.BoolVar(&o.graphiql, "graphiql", true, "serve GraphiQL at /graphiql")
 			f.BoolVar(&o.introspection, "introspection", true, "let clients read the schema; GraphiQL needs it")
 		}),

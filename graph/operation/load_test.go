@@ -73,3 +73,20 @@ func TestLoadRefusesTwins(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestUnwrap(t *testing.T) {
+	op := &operation.Operation{Result: []string{"instance", "workload"}}
+	for data, want := range map[string]string{
+		`{"instance":{"workload":{"name":"a","of":{"b":1}}}}`: `{"name":"a","of":{"b":1}}`,
+		`{"instance":{"workload":{}}}`:                        `{}`,
+		`{"instance":{"workload":null}}`:                      "",
+		`{"instance":null}`:                                   "",
+		`null`:                                                "",
+		"":                                                    "",
+	} {
+		if got := op.Unwrap([]byte(data)); string(got) != want {
+			t.Errorf("of %s: got %s", data, got)
+		}
+	}
+}
+

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -57,4 +58,20 @@ func (o *Operation) Answer() *ast.Field {
 		set = at.SelectionSet
 	}
 	return at
+}
+
+// Unwrap is the text of the object that the answer is, in the data of a response; nil where it is null. Above it, each
+// object has one field, so that what surrounds it is known.
+func (o *Operation) Unwrap(data []byte) []byte {
+	for _, name := range o.Result {
+		inner, ok := bytes.CutPrefix(data, []byte(`{"`+name+`":`))
+		if !ok || len(inner) == 0 {
+			return nil
+		}
+		data = inner[:len(inner)-1]
+	}
+	if len(data) == 0 || data[0] != '{' {
+		return nil
+	}
+	return data
 }

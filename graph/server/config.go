@@ -76,6 +76,8 @@ type Config struct {
 	PersistedDocuments int
 	// Operations are the named operations that the REST API has; none for no such API. Clients of GraphQL may name them too.
 	Operations []*operation.Operation
+	// MCP serves some of the operations to assistants, at /mcp.
+	MCP bool
 	// OpenAPI is the document that describes the REST API.
 	OpenAPI []byte
 	// TrustedDocuments are the only documents that are executed beside those of Operations; nil where all are.

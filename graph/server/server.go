@@ -21,6 +21,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/httptransport"
 	"github.com/kairship-io/kairship/graph/server/identity"
 	"github.com/kairship-io/kairship/graph/server/limit"
+	"github.com/kairship-io/kairship/graph/server/mcp"
 	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/readiness"
@@ -62,7 +63,7 @@ func (h *Handler) IsStopping() bool { return h.streams.IsStopping() }
 // knows nothing of WebSockets, so call it beside Shutdown.
 func (h *Handler) Drain(ctx context.Context) error { return h.streams.Drain(ctx) }
 
-// New makes the handler of the whole API: /graphql, /graphql/session, /api/v1, /healthz,
+// New makes the handler of the whole API: /graphql, /graphql/session, /api/v1, /mcp, /healthz,
 // /readyz and, when switched on, /session, /graphiql, and the console at every other
 // address. It fails only when cfg misses something that is required.
 func New(cfg Config) (*Handler, error) {
@@ -83,6 +84,14 @@ func New(cfg Config) (*Handler, error) {
 	h.mux.Handle("/graphql", api.Origins.Handler(graphql))
 	if len(cfg.Operations) > 0 {
 		h.mux.Handle(operation.Prefix, api.Origins.Handler(graphql))
+	}
+	if cfg.MCP {
+		tools, err := mcp.New(cfg.Operations, cfg.Schema.Schema(), api, cfg.MaxBodyBytes, logger)
+		if err != nil {
+			return nil, err
+		}
+		guard := &mcp.Guard{Identifier: api.identifier, Origins: api.Origins, Quotas: cfg.Quotas, Present: api.Present}
+		h.mux.Handle(mcp.Path, guard.Handler(tools))
 	}
 	h.mux.Handle(session.Path, api)
 	h.mux.HandleFunc("GET /healthz", healthz)

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -13,7 +14,7 @@ import (
 // Schema is a JSON schema, as far as it is needed here.
 type Schema struct {
 	Ref         string             `json:"$ref,omitempty"`
-	Type        []string           `json:"type,omitempty"`
+	Type        Types              `json:"type,omitempty"`
 	Format      string             `json:"format,omitempty"`
 	Description string             `json:"description,omitempty"`
 	Enum        []string           `json:"enum,omitempty"`
@@ -23,10 +24,40 @@ type Schema struct {
 	Required    []string           `json:"required,omitempty"`
 }
 
+// Types are the types that a value may have.
+type Types []string
+
+// MarshalJSON implements json.Marshaler: a single type is a string.
+func (t Types) MarshalJSON() ([]byte, error) {
+	if len(t) == 1 {
+		return json.Marshal(t[0])
+	}
+	return json.Marshal([]string(t))
+}
+
 // writer writes schemas, and collects those that others refer to.
 type writer struct {
 	schema     *ast.Schema
 	components map[string]*Schema
+	// inline is set where nothing may be referred to.
+	inline bool
+}
+
+// Variables is the schema of the variables of an operation, which refers to nothing.
+func Variables(op *operation.Operation, schema *ast.Schema) *Schema {
+	w := &writer{schema: schema, components: map[string]*Schema{}, inline: true}
+	s := &Schema{Type: one("object"), Properties: map[string]*Schema{}}
+	for _, v := range op.Definition.VariableDefinitions {
+		of := w.input(v.Type)
+		if text := w.described(op, v); text != "" {
+			of.Description = text
+		}
+		s.Properties[v.Variable] = of
+		if v.Type.NonNull && v.DefaultValue == nil {
+			s.Required = append(s.Required, v.Variable)
+		}
+	}
+	return s
 }
 
 func one(name string) []string { return []string{name} }
@@ -88,6 +119,9 @@ func (w *writer) enum(def *ast.Definition) *Schema {
 		for _, value := range def.EnumValues {
 			s.Enum = append(s.Enum, value.Name)
 		}
+		if w.inline {
+			return s
+		}
 		w.components[def.Name] = s
 	}
 	return &Schema{Ref: component(def.Name)}
@@ -96,7 +130,9 @@ func (w *writer) enum(def *ast.Definition) *Schema {
 func (w *writer) inputObject(def *ast.Definition) *Schema {
 	if w.components[def.Name] == nil {
 		s := &Schema{Type: one("object"), Description: def.Description, Properties: map[string]*Schema{}}
-		w.components[def.Name] = s // First, because it may have fields of its own type.
+		if !w.inline {
+			w.components[def.Name] = s // First, because it may have fields of its own type.
+		}
 		for _, field := range def.Fields {
 			of := w.input(field.Type)
 			of.Description = field.Description
@@ -104,6 +140,9 @@ func (w *writer) inputObject(def *ast.Definition) *Schema {
 			if field.Type.NonNull && field.DefaultValue == nil {
 				s.Required = append(s.Required, field.Name)
 			}
+		}
+		if w.inline {
+			return s
 		}
 	}
 	return &Schema{Ref: component(def.Name)}

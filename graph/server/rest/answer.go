@@ -17,7 +17,7 @@ import (
 
 // answer writes the result of an operation: the object that its Result leads to.
 func (t Transport) answer(w http.ResponseWriter, r *http.Request, op *operation.Operation, resp *graphql.Response) {
-	object := resultOf(op, resp.Data)
+	object := op.Unwrap(resp.Data)
 	switch {
 	case object == nil && len(resp.Errors) > 0:
 		writeProblem(w, statusOf(resp.Errors), resp.Errors)
@@ -34,22 +34,6 @@ func (t Transport) answer(w http.ResponseWriter, r *http.Request, op *operation.
 		}
 	}
 	response.Compress(r, beside(object, resp)).Write(w, mediatype.JSON)
-}
-
-// resultOf is the text of the object that the result of an operation is; nil where it is null. Above it, each object has
-// one field, so that what surrounds it is known.
-func resultOf(op *operation.Operation, data []byte) []byte {
-	for _, name := range op.Result {
-		inner, ok := bytes.CutPrefix(data, []byte(`{"`+name+`":`))
-		if !ok || len(inner) == 0 {
-			return nil
-		}
-		data = inner[:len(inner)-1]
-	}
-	if len(data) == 0 || data[0] != '{' {
-		return nil
-	}
-	return data
 }
 
 // beside adds to the object what the answer has beside its data: errors, where parts of it are missing, and warnings.

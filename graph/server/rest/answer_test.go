@@ -5,25 +5,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
-
-	"github.com/kairship-io/kairship/graph/operation"
 )
-
-func TestResultOf(t *testing.T) {
-	op := &operation.Operation{Result: []string{"instance", "workload"}}
-	for data, want := range map[string]string{
-		`{"instance":{"workload":{"name":"a","of":{"b":1}}}}`: `{"name":"a","of":{"b":1}}`,
-		`{"instance":{"workload":{}}}`:                        `{}`,
-		`{"instance":{"workload":null}}`:                      "",
-		`{"instance":null}`:                                   "",
-		`null`:                                                "",
-		"":                                                    "",
-	} {
-		if got := resultOf(op, []byte(data)); string(got) != want {
-			t.Errorf("of %s: got %s", data, got)
-		}
-	}
-}
 
 func TestBeside(t *testing.T) {
 	failed := gqlerror.List{{Message: "away", Extensions: map[string]any{"code": "TIMEOUT"}}}

@@ -1,0 +1,130 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/kairship-io/kairship/graph/operation"
+	"github.com/kairship-io/kairship/graph/server/mediatype"
+)
+
+// carried are the headers of a call that its request to /graphql has too.
+var carried = []string{"Authorization", "Traceparent", "Kairship-Consistency-Token"}
+
+// caller calls the operation of a tool.
+type caller struct {
+	*tool
+
+	operation *operation.Operation
+	graphql   http.Handler
+}
+
+// request are the parameters of /graphql.
+type request struct {
+	DocumentID string         `json:"documentId"`
+	Variables  map[string]any `json:"variables"`
+}
+
+// result is what /graphql answers.
+type result struct {
+	Data   json.RawMessage `json:"data"`
+	Errors []struct {
+		Message    string `json:"message"`
+		Extensions struct {
+			Code     string `json:"code"`
+			Argument string `json:"argument"`
+		} `json:"extensions"`
+	} `json:"errors"`
+}
+
+// call implements mcp.ToolHandler. What goes wrong is part of the answer, so that the assistant can do something about it.
+func (c *caller) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	variables := maps.Clone(c.sent)
+	if variables == nil {
+		variables = map[string]any{}
+	}
+	if len(req.Params.Arguments) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(req.Params.Arguments))
+		dec.UseNumber()
+		if err := dec.Decode(&variables); err != nil {
+			return failed("the arguments are no JSON object"), nil
+		}
+	}
+	found, err := c.send(ctx, req.Extra.Header, request{DocumentID: c.operation.Name, Variables: variables})
+	if err != nil {
+		return nil, err
+	}
+	var problems []string
+	for _, e := range found.Errors {
+		text := e.Message
+		if e.Extensions.Argument != "" {
+			text = e.Extensions.Argument + ": " + text
+		}
+		problems = append(problems, fmt.Sprintf("%s (%s)", text, e.Extensions.Code))
+	}
+	object := c.operation.Unwrap(found.Data)
+	switch {
+	case object == nil && len(problems) > 0:
+		return failed(strings.Join(problems, "\n")), nil
+	case object == nil:
+		return failed("there is no such object, or you may not know that there is (NOT_FOUND)"), nil
+	}
+	text, err := fit(object, problems)
+	if err != nil {
+		return failed(err.Error()), nil
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil
+}
+
+func failed(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// send sends a request to the handler of /graphql, as the one who called the tool.
+func (c *caller) send(ctx context.Context, header http.Header, of request) (*result, error) {
+	body, err := json.Marshal(of)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/graphql", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range carried {
+		if values := header.Values(name); len(values) > 0 {
+			r.Header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	r.Header.Set("Content-Type", mediatype.JSON)
+	r.Header.Set("Accept", mediatype.GraphQL)
+	r.RemoteAddr = header.Get(fromHeader)
+	w := &recorder{header: http.Header{}}
+	c.graphql.ServeHTTP(w, r)
+	var answered result
+	if err := json.Unmarshal(w.body.Bytes(), &answered); err != nil {
+		return nil, fmt.Errorf("reading the answer of the operation %s: %w", of.DocumentID, err)
+	}
+	return &answered, nil
+}
+
+// recorder takes an answer.
+type recorder struct {
+	header http.Header
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (r *recorder) Header() http.Header { return r.header }
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
+
+// WriteHeader implements http.ResponseWriter: errors are in the body too.
+func (*recorder) WriteHeader(int) {}

@@ -1,0 +1,90 @@
+// The tools for assistants, by the protocol's own client: the same answers and refusals as by GraphQL, for each person.
+//
+//   KAIRSHIP_FLEET  the fleet's folder
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+
+const folder = process.env.KAIRSHIP_FLEET;
+assert.ok(folder, 'KAIRSHIP_FLEET names no fleet: `make test-fleet` starts one');
+const fleet = JSON.parse(readFileSync(`${folder}/fleet.json`, 'utf8'));
+const url = new URL('/mcp', fleet.kairshipURL);
+
+const headersOf = (person) => ({ authorization: `Bearer ${readFileSync(fleet.tokens[person], 'utf8').trim()}` });
+
+async function connect(headers) {
+  const client = new Client({ name: 'kairship-tests', version: '1' });
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+  return client;
+}
+
+async function call(client, name, given = {}) {
+  const answer = await client.callTool({ name, arguments: given });
+  const [{ text }] = answer.content;
+  return answer.isError ? { refused: text } : JSON.parse(text);
+}
+
+const frontend = { instance: 'alpha', namespace: 'shop', kind: 'DEPLOYMENT', name: 'frontend' };
+const stuck = { ...frontend, name: 'stuck' };
+/** given are arguments of each tool. */
+const given = {
+  problems: {}, search: { text: 'frontend' }, list_instances: {}, list_member_clusters: { instance: 'alpha' }, list_workloads: { instances: ['alpha'] }, get_workload: frontend,
+  explain: stuck, list_pods: { cluster: ['m1'] }, logs: frontend, drift: frontend, timeline: frontend, activity: {},
+  preview_policy: { instance: 'alpha', change: 'DELETE', namespace: 'shop', name: 'frontend' }, preview_cluster_loss: { instance: 'alpha', clusters: ['m1'], mode: 'REMOVED' },
+};
+
+const admin = await connect(headersOf('admin'));
+const { tools } = await admin.listTools();
+assert.deepEqual(tools.map((t) => t.name).sort(), Object.keys(given).sort());
+for (const tool of tools) {
+  assert.ok(tool.annotations.readOnlyHint, `${tool.name} may write`);
+  assert.equal(tool.inputSchema.type, 'object');
+  const answer = await call(admin, tool.name, given[tool.name]);
+  assert.ok(!answer.refused, `${tool.name}: ${answer.refused}`);
+}
+assert.equal((await admin.listPrompts()).prompts.length, 2);
+console.log(`ok - ${tools.length} tools answer`);
+
+// The main job of an assistant: what is broken, why, and what to do.
+const problems = await call(admin, 'problems');
+const broken = problems.nodes.find((w) => w.namespace === 'shop' && w.name === 'stuck');
+assert.equal(broken.health, 'UNSCHEDULED');
+assert.equal(problems.freshness.source, 'INDEX');
+const why = await call(admin, 'explain', stuck);
+assert.ok(why.steps.some((s) => s.reasons.some((r) => r.code === 'NO_CLUSTER_FITS' && r.remedy)));
+console.log('ok - what is broken, and why');
+
+// Each person sees what they see by every other way.
+const bob = await connect(headersOf('bob'));
+const mallory = await connect(headersOf('mallory'));
+for (const client of [bob, mallory]) {
+  for (const name of ['explain', 'get_workload', 'drift', 'timeline', 'logs', 'list_member_clusters', 'preview_policy', 'preview_cluster_loss']) {
+    const { refused } = await call(client, name, given[name]);
+    assert.match(refused ?? '', /NOT_FOUND|FORBIDDEN/, `${name} answers who may not see alpha`);
+  }
+}
+for (const name of ['problems', 'list_instances', 'list_workloads', 'list_pods', 'activity']) {
+  assert.deepEqual((await call(mallory, name)).nodes, [], `${name} shows mallory something`);
+}
+assert.ok((await call(bob, 'list_workloads')).nodes.every((w) => w.instance.name === 'beta'));
+console.log('ok - others see nothing');
+
+// What is wrong is said, in a way that can be mended.
+assert.match((await call(admin, 'explain', { ...stuck, kind: 'DEPLOYMENTS' })).refused, /kind.*INVALID/s);
+assert.match((await call(admin, 'list_workloads', { colour: 'red' })).refused ?? 'ignored', /colour|ignored/);
+await assert.rejects(() => admin.callTool({ name: 'delete_everything', arguments: {} }), /unknown tool/);
+const writes = await (await fetch(url, { method: 'POST', headers: { ...headersOf('admin'), 'content-type': 'application/json', accept: 'application/json, text/event-stream' }, body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"scaleWorkload"}}' })).text();
+assert.match(writes, /unknown tool/);
+console.log('ok - mistakes are told');
+
+// No token, a wrong one, a page of another site, another user.
+const post = (headers) => fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers }, body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' });
+for (const [headers, status] of [
+  [{}, 401], [{ authorization: 'Bearer wrong' }, 401], [{ ...headersOf('admin'), origin: 'https://evil.example' }, 403], [{ ...headersOf('admin'), 'impersonate-user': 'bob' }, 400],
+]) {
+  const answer = await post(headers);
+  assert.equal(answer.status, status, `${JSON.stringify(Object.keys(headers))}: ${await answer.text()}`);
+}
+console.log('ok - who is not known is refused');
