@@ -144,7 +144,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	scope := func(ctx context.Context) context.Context {
 		ctx, _ = requeststats.With(freshness.Begin(ctx, time.Now()))
-		return loaders.With(workload.With(timeline.With(usage.With(clusternode.With(access.With(countedAs(ctx)))))), source)
+		return loaders.With(timeline.With(usage.With(clusternode.With(access.With(countedAs(ctx))))), source)
 	}
 	users := quota.New(o.limits.userLimits(), time.Now)
 	followLogs(&fleet, users, scope, logger)

@@ -16,8 +16,6 @@ const (
 	// usualStages is the number of stages of the propagation.
 	usualStages  = 6
 	usualResults = 20
-	// usualRevisions is for the ten that a Deployment keeps in each cluster.
-	usualRevisions = 10 * usualClusters
 	// usualLines is the default number of lines of a container.
 	usualLines = 100
 	// usualFacetValues is the default number of values that are returned.
@@ -164,7 +162,6 @@ func Prices() map[string]Price {
 		"WorkloadUsage.clusters": {Items: usualClusters},
 		// Its state, its objects in the members and the overrides there, and one list of what the members keep of it.
 		// Its state, its objects in the members and the overrides there, and one list of what the members keep of a page.
-		"Workload.revisions": {Requests: 3, Items: usualRevisions, Value: RequestCost},
 		"Workload.manifest":  {Value: document},
 		"Workload.yaml":      {Value: document},
 		// What the index does not collect is read from its instance.

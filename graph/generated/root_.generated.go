@@ -664,7 +664,6 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
-		Revisions        func(childComplexity int) int
 		Schedule         func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
@@ -702,7 +701,6 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
-		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -736,7 +734,6 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
-		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -854,7 +851,6 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
-		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -1345,7 +1341,6 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
-		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -2494,7 +2489,6 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
-		Revisions        func(childComplexity int) int
 		Suspended        func(childComplexity int) int
 		Template         func(childComplexity int) int
 		Timeline         func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
@@ -2804,16 +2798,6 @@ type ComplexityRoot struct {
 	WorkloadRebalancerSpec struct {
 		TTLSecondsAfterFinished func(childComplexity int) int
 		Workloads               func(childComplexity int) int
-	}
-
-	WorkloadRevision struct {
-		ChangeCause func(childComplexity int) int
-		Cluster     func(childComplexity int) int
-		CreatedAt   func(childComplexity int) int
-		Current     func(childComplexity int) int
-		Images      func(childComplexity int) int
-		Number      func(childComplexity int) int
-		Overridden  func(childComplexity int) int
 	}
 
 	WorkloadTemplate struct {
@@ -5067,12 +5051,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.ResourceVersion(childComplexity), true
-	case "CronJob.revisions":
-		if e.ComplexityRoot.CronJob.Revisions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.CronJob.Revisions(childComplexity), true
 	case "CronJob.schedule":
 		if e.ComplexityRoot.CronJob.Schedule == nil {
 			break
@@ -5298,12 +5276,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CustomWorkload.ResourceVersion(childComplexity), true
-	case "CustomWorkload.revisions":
-		if e.ComplexityRoot.CustomWorkload.Revisions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.CustomWorkload.Revisions(childComplexity), true
 	case "CustomWorkload.suspended":
 		if e.ComplexityRoot.CustomWorkload.Suspended == nil {
 			break
@@ -5505,12 +5477,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.ResourceVersion(childComplexity), true
-	case "DaemonSet.revisions":
-		if e.ComplexityRoot.DaemonSet.Revisions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.DaemonSet.Revisions(childComplexity), true
 	case "DaemonSet.suspended":
 		if e.ComplexityRoot.DaemonSet.Suspended == nil {
 			break
@@ -5961,12 +5927,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.ResourceVersion(childComplexity), true
-	case "Deployment.revisions":
-		if e.ComplexityRoot.Deployment.Revisions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Deployment.Revisions(childComplexity), true
 	case "Deployment.suspended":
 		if e.ComplexityRoot.Deployment.Suspended == nil {
 			break
@@ -8172,12 +8132,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.ResourceVersion(childComplexity), true
-	case "Job.revisions":
-		if e.ComplexityRoot.Job.Revisions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Job.Revisions(childComplexity), true
 	case "Job.suspended":
 		if e.ComplexityRoot.Job.Suspended == nil {
 			break
@@ -13429,12 +13383,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.ResourceVersion(childComplexity), true
-	case "StatefulSet.revisions":
-		if e.ComplexityRoot.StatefulSet.Revisions == nil {
-			break
-		}
-
-		return e.ComplexityRoot.StatefulSet.Revisions(childComplexity), true
 	case "StatefulSet.suspended":
 		if e.ComplexityRoot.StatefulSet.Suspended == nil {
 			break
@@ -14589,49 +14537,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WorkloadRebalancerSpec.Workloads(childComplexity), true
-
-	case "WorkloadRevision.changeCause":
-		if e.ComplexityRoot.WorkloadRevision.ChangeCause == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.ChangeCause(childComplexity), true
-	case "WorkloadRevision.clusterName":
-		if e.ComplexityRoot.WorkloadRevision.Cluster == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.Cluster(childComplexity), true
-	case "WorkloadRevision.createdAt":
-		if e.ComplexityRoot.WorkloadRevision.CreatedAt == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.CreatedAt(childComplexity), true
-	case "WorkloadRevision.current":
-		if e.ComplexityRoot.WorkloadRevision.Current == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.Current(childComplexity), true
-	case "WorkloadRevision.images":
-		if e.ComplexityRoot.WorkloadRevision.Images == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.Images(childComplexity), true
-	case "WorkloadRevision.number":
-		if e.ComplexityRoot.WorkloadRevision.Number == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.Number(childComplexity), true
-	case "WorkloadRevision.overridden":
-		if e.ComplexityRoot.WorkloadRevision.Overridden == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkloadRevision.Overridden(childComplexity), true
 
 	case "WorkloadTemplate.containers":
 		if e.ComplexityRoot.WorkloadTemplate.Containers == nil {
@@ -23334,63 +23239,6 @@ type DeleteResourcePayload @goModel(model: "github.com/kairship-io/kairship/pkg/
   consistencyToken: String
 }
 `, BuiltIn: false},
-	{Name: "../schema/revision.graphqls", Input: `extend interface Workload {
-  """
-  The pod templates that its member clusters keep, those of each cluster with the newest first: what
-  ` + "`" + `rollbackWorkload` + "`" + ` can go back to. Empty for kinds that have no revisions (Jobs, CronJobs and custom
-  workloads), and where it runs nowhere.
-  """
-  revisions: [WorkloadRevision!]!
-}
-
-extend type Deployment {
-  "The pod templates that its member clusters keep, those of each cluster with the newest first."
-  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
-}
-
-extend type StatefulSet {
-  "The pod templates that its member clusters keep, those of each cluster with the newest first."
-  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
-}
-
-extend type DaemonSet {
-  "The pod templates that its member clusters keep, those of each cluster with the newest first."
-  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
-}
-
-extend type Job {
-  "Empty: no revisions are kept of a Job."
-  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
-}
-
-extend type CronJob {
-  "Empty: no revisions are kept of a CronJob."
-  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
-}
-
-extend type CustomWorkload {
-  "Empty: Kairship knows no revisions of custom workloads."
-  revisions: [WorkloadRevision!]! @goField(forceResolver: true)
-}
-
-"A pod template that a member cluster keeps of a workload. Each cluster counts its own."
-type WorkloadRevision @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/workload.Revision") {
-  "The member cluster that keeps it."
-  clusterName: String! @goField(name: "Cluster")
-  "Its number there, for ` + "`" + `toRevision` + "`" + ` of ` + "`" + `rollbackWorkload` + "`" + `."
-  number: Int!
-  "When the cluster made it."
-  createdAt: Time!
-  "The annotation ` + "`" + `kubernetes.io/change-cause` + "`" + ` of the time when it was made."
-  changeCause: String
-  "The images of its containers, init containers last, as they are in the cluster."
-  images: [String!]!
-  "Whether the cluster runs it now, or rolls it out."
-  current: Boolean!
-  "Whether override policies change what is sent to the cluster, so that the template is not the instance's own."
-  overridden: Boolean!
-}
-`, BuiltIn: false},
 	{Name: "../schema/rolebinding.graphqls", Input: `extend type Query {
   """
   Who may do something in an instance, by the roles that are given on it. It is for those who may manage
@@ -25700,8 +25548,8 @@ type CustomWorkload implements Node & Workload {
   keeps no revisions; its members do, of what was sent to them. So the revision is
   taken from a member: one to which the workload is sent without overrides where there is
   one. Elsewhere the template gets what changed between the member's current revision and the
-  earlier one, and images so that the overrides make the earlier ones of them. ` + "`" + `revisions` + "`" + ` of
-  the workload lists them. Other kinds have no revisions.
+  earlier one, and images so that the overrides make the earlier ones of them. Other
+  kinds have no revisions.
   """
   rollbackWorkload(
     "What to roll back."
@@ -28091,8 +27939,6 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_completions(ctx, field)
 	case "viewerCan":
 		return ec.fieldContext_Job_viewerCan(ctx, field)
-	case "revisions":
-		return ec.fieldContext_Job_revisions(ctx, field)
 	case "timeline":
 		return ec.fieldContext_Job_timeline(ctx, field)
 	case "availability":
@@ -30741,26 +30587,6 @@ func (ec *executionContext) childFields_WorkloadRebalancerSpec(ctx context.Conte
 		return ec.fieldContext_WorkloadRebalancerSpec_ttlSecondsAfterFinished(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadRebalancerSpec", field.Name)
-}
-
-func (ec *executionContext) childFields_WorkloadRevision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "clusterName":
-		return ec.fieldContext_WorkloadRevision_clusterName(ctx, field)
-	case "number":
-		return ec.fieldContext_WorkloadRevision_number(ctx, field)
-	case "createdAt":
-		return ec.fieldContext_WorkloadRevision_createdAt(ctx, field)
-	case "changeCause":
-		return ec.fieldContext_WorkloadRevision_changeCause(ctx, field)
-	case "images":
-		return ec.fieldContext_WorkloadRevision_images(ctx, field)
-	case "current":
-		return ec.fieldContext_WorkloadRevision_current(ctx, field)
-	case "overridden":
-		return ec.fieldContext_WorkloadRevision_overridden(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type WorkloadRevision", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadTemplate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

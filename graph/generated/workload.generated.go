@@ -51,7 +51,6 @@ type CronJobResolver interface {
 	Usage(ctx context.Context, obj *workload.CronJob) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.CronJob) (*authz.ViewerCan, error)
-	Revisions(ctx context.Context, obj *workload.CronJob) ([]workload.Revision, error)
 	Timeline(ctx context.Context, obj *workload.CronJob, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 	Availability(ctx context.Context, obj *workload.CronJob, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error)
 }
@@ -76,7 +75,6 @@ type CustomWorkloadResolver interface {
 	Yaml(ctx context.Context, obj *workload.CustomWorkload) (string, error)
 
 	ViewerCan(ctx context.Context, obj *workload.CustomWorkload) (*authz.ViewerCan, error)
-	Revisions(ctx context.Context, obj *workload.CustomWorkload) ([]workload.Revision, error)
 	Timeline(ctx context.Context, obj *workload.CustomWorkload, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 	Availability(ctx context.Context, obj *workload.CustomWorkload, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error)
 }
@@ -98,7 +96,6 @@ type DaemonSetResolver interface {
 	Usage(ctx context.Context, obj *workload.DaemonSet) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.DaemonSet) (*authz.ViewerCan, error)
-	Revisions(ctx context.Context, obj *workload.DaemonSet) ([]workload.Revision, error)
 	Timeline(ctx context.Context, obj *workload.DaemonSet, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 	Availability(ctx context.Context, obj *workload.DaemonSet, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error)
 }
@@ -120,7 +117,6 @@ type DeploymentResolver interface {
 	Usage(ctx context.Context, obj *workload.Deployment) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.Deployment) (*authz.ViewerCan, error)
-	Revisions(ctx context.Context, obj *workload.Deployment) ([]workload.Revision, error)
 	Timeline(ctx context.Context, obj *workload.Deployment, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 	Availability(ctx context.Context, obj *workload.Deployment, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error)
 }
@@ -142,7 +138,6 @@ type JobResolver interface {
 	Usage(ctx context.Context, obj *workload.Job) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.Job) (*authz.ViewerCan, error)
-	Revisions(ctx context.Context, obj *workload.Job) ([]workload.Revision, error)
 	Timeline(ctx context.Context, obj *workload.Job, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 	Availability(ctx context.Context, obj *workload.Job, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error)
 }
@@ -164,7 +159,6 @@ type StatefulSetResolver interface {
 	Usage(ctx context.Context, obj *workload.StatefulSet) (*usage.Workload, error)
 
 	ViewerCan(ctx context.Context, obj *workload.StatefulSet) (*authz.ViewerCan, error)
-	Revisions(ctx context.Context, obj *workload.StatefulSet) ([]workload.Revision, error)
 	Timeline(ctx context.Context, obj *workload.StatefulSet, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) (*page.Connection[*timeline.Entry], error)
 	Availability(ctx context.Context, obj *workload.StatefulSet, from time.Time, to *time.Time) (*timeline.WorkloadAvailability, error)
 }
@@ -1844,38 +1838,6 @@ func (ec *executionContext) fieldContext_CronJob_viewerCan(_ context.Context, fi
 	return fc, nil
 }
 
-func (ec *executionContext) _CronJob_revisions(ctx context.Context, field graphql.CollectedField, obj *workload.CronJob) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_CronJob_revisions(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.CronJob().Revisions(ctx, obj)
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []workload.Revision) graphql.Marshaler {
-			return ec.marshalNWorkloadRevision2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐRevisionᚄ(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_CronJob_revisions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "CronJob",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_WorkloadRevision(ctx, field)
-		},
-	}
-	return fc, nil
-}
-
 func (ec *executionContext) _CronJob_timeline(ctx context.Context, field graphql.CollectedField, obj *workload.CronJob) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2836,38 +2798,6 @@ func (ec *executionContext) fieldContext_CustomWorkload_viewerCan(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _CustomWorkload_revisions(ctx context.Context, field graphql.CollectedField, obj *workload.CustomWorkload) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_CustomWorkload_revisions(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.CustomWorkload().Revisions(ctx, obj)
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []workload.Revision) graphql.Marshaler {
-			return ec.marshalNWorkloadRevision2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐRevisionᚄ(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_CustomWorkload_revisions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "CustomWorkload",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_WorkloadRevision(ctx, field)
-		},
-	}
-	return fc, nil
-}
-
 func (ec *executionContext) _CustomWorkload_timeline(ctx context.Context, field graphql.CollectedField, obj *workload.CustomWorkload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3759,38 +3689,6 @@ func (ec *executionContext) fieldContext_DaemonSet_viewerCan(_ context.Context, 
 	return fc, nil
 }
 
-func (ec *executionContext) _DaemonSet_revisions(ctx context.Context, field graphql.CollectedField, obj *workload.DaemonSet) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_DaemonSet_revisions(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.DaemonSet().Revisions(ctx, obj)
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []workload.Revision) graphql.Marshaler {
-			return ec.marshalNWorkloadRevision2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐRevisionᚄ(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_DaemonSet_revisions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "DaemonSet",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_WorkloadRevision(ctx, field)
-		},
-	}
-	return fc, nil
-}
-
 func (ec *executionContext) _DaemonSet_timeline(ctx context.Context, field graphql.CollectedField, obj *workload.DaemonSet) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4677,38 +4575,6 @@ func (ec *executionContext) fieldContext_Deployment_viewerCan(_ context.Context,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ViewerCan(ctx, field)
-		},
-	}
-	return fc, nil
-}
-
-func (ec *executionContext) _Deployment_revisions(ctx context.Context, field graphql.CollectedField, obj *workload.Deployment) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Deployment_revisions(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.Deployment().Revisions(ctx, obj)
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []workload.Revision) graphql.Marshaler {
-			return ec.marshalNWorkloadRevision2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐRevisionᚄ(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Deployment_revisions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "Deployment",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_WorkloadRevision(ctx, field)
 		},
 	}
 	return fc, nil
@@ -5669,38 +5535,6 @@ func (ec *executionContext) fieldContext_Job_viewerCan(_ context.Context, field 
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ViewerCan(ctx, field)
-		},
-	}
-	return fc, nil
-}
-
-func (ec *executionContext) _Job_revisions(ctx context.Context, field graphql.CollectedField, obj *workload.Job) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Job_revisions(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.Job().Revisions(ctx, obj)
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []workload.Revision) graphql.Marshaler {
-			return ec.marshalNWorkloadRevision2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐRevisionᚄ(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Job_revisions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "Job",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_WorkloadRevision(ctx, field)
 		},
 	}
 	return fc, nil
@@ -6684,38 +6518,6 @@ func (ec *executionContext) fieldContext_StatefulSet_viewerCan(_ context.Context
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ViewerCan(ctx, field)
-		},
-	}
-	return fc, nil
-}
-
-func (ec *executionContext) _StatefulSet_revisions(ctx context.Context, field graphql.CollectedField, obj *workload.StatefulSet) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_StatefulSet_revisions(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.StatefulSet().Revisions(ctx, obj)
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []workload.Revision) graphql.Marshaler {
-			return ec.marshalNWorkloadRevision2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐRevisionᚄ(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_StatefulSet_revisions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "StatefulSet",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_WorkloadRevision(ctx, field)
 		},
 	}
 	return fc, nil
@@ -8171,44 +7973,6 @@ func (ec *executionContext) _CronJob(ctx context.Context, sel ast.SelectionSet, 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
-		case "revisions":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._CronJob_revisions(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
-				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "timeline":
 			field := field
 
@@ -9001,44 +8765,6 @@ func (ec *executionContext) _CustomWorkload(ctx context.Context, sel ast.Selecti
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
-		case "revisions":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._CustomWorkload_revisions(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
-				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "timeline":
 			field := field
 
@@ -9750,44 +9476,6 @@ func (ec *executionContext) _DaemonSet(ctx context.Context, sel ast.SelectionSet
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
-		case "revisions":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._DaemonSet_revisions(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
-				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "timeline":
 			field := field
 
@@ -10471,44 +10159,6 @@ func (ec *executionContext) _Deployment(ctx context.Context, sel ast.SelectionSe
 					}
 				}()
 				res = ec._Deployment_viewerCan(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
-				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
-		case "revisions":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Deployment_revisions(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -11296,44 +10946,6 @@ func (ec *executionContext) _Job(ctx context.Context, sel ast.SelectionSet, obj 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
-		case "revisions":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Job_revisions(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
-				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "timeline":
 			field := field
 
@@ -12070,44 +11682,6 @@ func (ec *executionContext) _StatefulSet(ctx context.Context, sel ast.SelectionS
 					}
 				}()
 				res = ec._StatefulSet_viewerCan(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
-				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
-		case "revisions":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._StatefulSet_revisions(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

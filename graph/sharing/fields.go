@@ -54,8 +54,7 @@ var Shared = Fields{
 	"EventEdge":               edge,
 
 	"Workload": "instance kind namespace name labels annotations images template replicas health healthMessage deleting suspended " +
-		"policy overridePolicies binding placements explanation revisions timeline events createdAt resourceVersion freshness viewerCan",
-	"WorkloadRevision":        "clusterName number createdAt changeCause images current overridden",
+		"policy overridePolicies binding placements explanation timeline events createdAt resourceVersion freshness viewerCan",
 	"TimelineEntryConnection": connection,
 	"TimelineEntryEdge":       edge,
 	"TimelineEntry":           "at change clusterName field before after message user",

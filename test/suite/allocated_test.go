@@ -67,7 +67,7 @@ func TestAllocatedOfNodes(t *testing.T) {
 			}
 		}
 	}
-	const query = `query($members: [String!]) { instance(name: "alpha") { memberClusters(filter: { name: $members }) { nodes { name clusterNodes { nodes { name allocated { cpu memory pods } } } } } } }`
+	const query = `query($members: [String!]) { instance(name: "alpha") { memberClusters(filter: { name: $members }) { nodes { name clusterNodes(first: 500) { nodes { name allocated { cpu memory pods } } } } } } }`
 	both := map[string]any{"members": []string{"m1", "m2"}}
 	poll.Until(t, propagationTimeout, "the sums are those of the members", func(ctx context.Context) error {
 		data, _, err := gql.Query[answer](ctx, on.kairship, query, both)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -338,43 +339,20 @@ func rollbackOverridden(t *testing.T, alice *gql.Client, namespace string, web m
 	inMembers(t, namespace, "overridden", has("eu.example.com/web:1"))
 	must[workloadPayload](t, alice, "setImage", but(web, "images", []any{map[string]any{"container": "web", "image": "registry.example.com/web:3"}}), workloadFields)
 	inMembers(t, namespace, "overridden with the next image", has("eu.example.com/web:3"))
-	type revisions struct {
-		Instance struct {
-			Workload struct {
-				Revisions []struct {
-					ClusterName         string
-					Number              int
-					Images              []string
-					Current, Overridden bool
-				}
-			}
-		}
-	}
-	poll.Until(t, within, "the index has the revisions of both members", func(ctx context.Context) error {
-		got, _, err := gql.Query[revisions](ctx, alice, `query($ns: String!) { instance(name: "alpha") { workload(kind: DEPLOYMENT, namespace: $ns, name: "web") {
-			revisions { clusterName number createdAt changeCause images current overridden } } } }`, map[string]any{"ns": namespace})
-		if err != nil {
-			return err
-		}
-		current := map[string]string{}
-		for i, r := range got.Instance.Workload.Revisions {
-			if r.Current {
-				current[r.ClusterName] = r.Images[0]
-			}
-			if before := got.Instance.Workload.Revisions[max(0, i-1)]; !r.Overridden || (before.ClusterName == r.ClusterName && before.Number < r.Number) {
-				return fmt.Errorf("%+v", r)
-			}
-		}
-		if len(current) != 2 || current["m1"] != "eu.example.com/web:3" || current["m2"] != "eu.example.com/web:3" {
-			return fmt.Errorf("%+v", got)
-		}
-		return nil
-	})
-	back := must[struct {
+	type rolledBack struct {
 		Workload struct{ Images []string }
 		Derived  bool
 		Cluster  string
-	}](t, alice, "rollbackWorkload", but(web, "cluster", "m2"), "workload { images } cluster derived")
+	}
+	const rolledBackFields = "workload { images } cluster derived"
+	poll.Until(t, within, "the index has the revisions of the member", func(context.Context) error {
+		got, errs := mutate[rolledBack](t, alice, "rollbackWorkload", but(web, "cluster", "m2", "dryRun", true), rolledBackFields)
+		if len(errs) > 0 || !slices.Equal(got.Workload.Images, []string{"registry.example.com/web:1"}) {
+			return fmt.Errorf("%+v, %v", got, errs)
+		}
+		return nil
+	})
+	back := must[rolledBack](t, alice, "rollbackWorkload", but(web, "cluster", "m2"), rolledBackFields)
 	if !back.Derived || back.Cluster != "m2" || len(back.Workload.Images) != 1 || back.Workload.Images[0] != "registry.example.com/web:1" {
 		t.Errorf("%+v", back)
 	}

@@ -6,14 +6,11 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
-	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -25,21 +22,10 @@ import (
 // ControllerRevisions of templates. A member's are of what Karmada sent to it, and
 // so hold what override policies changed on the way.
 type Revision struct {
-	// Cluster is the member.
-	Cluster string
 	// Number is the member's own number for it. Members count for themselves.
 	Number int
 	// Template is the pod template, as the workload itself would have it.
-	Template  map[string]any
-	CreatedAt time.Time
-	// ChangeCause is the annotation of that name when it was made; nil for none.
-	ChangeCause *string
-	// Images are those of its containers, those of init containers last.
-	Images []string
-	// Current reports whether it is the newest of its member, which is what the member runs.
-	Current bool
-	// Overridden reports whether override policies change what is sent there now.
-	Overridden bool
+	Template map[string]any
 }
 
 // MemberRevisions are the revisions that one member keeps.
@@ -54,11 +40,8 @@ type MemberRevisions struct {
 // revisionAnnotation is the number that the deployment controller gives.
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// changeCause is the annotation that the controllers copy from a workload.
-const changeCause = "kubernetes.io/change-cause"
-
-// maxRevisions is how many revisions of one copy of a workload are read, and mostRevisions how many of all workloads of a page.
-const maxRevisions, mostRevisions = 500, 20_000
+// maxRevisions is how many revisions of one workload are read.
+const maxRevisions = 500
 
 // record is how the controllers of a kind of workload keep its revisions: in
 // objects that belong to it.
@@ -78,55 +61,26 @@ var (
 // KindsWithRevisions are the kinds that members keep revisions of.
 func KindsWithRevisions() []Kind { return []Kind{KindDeployment, KindStatefulSet, KindDaemonSet} }
 
-// RevisionNeeds are the needs of the revisions of workloads.
-func RevisionNeeds() Needs {
-	return Needs{Template: index.Metadata, Status: true, Overrides: true, Objects: true, ObjectDetail: index.Known}
-}
-
 // Revisions returns which revisions the members keep of a workload, by cluster;
 // nothing where it runs nowhere.
 func (s *Service) Revisions(ctx context.Context, instanceName string, kind Kind, namespace, name string) ([]MemberRevisions, error) {
-	if _, ok := records[kind]; !ok {
+	kept, ok := records[kind]
+	if !ok {
 		return nil, nil
 	}
-	found, err := s.Get(ctx, instanceName, kind, namespace, name, RevisionNeeds())
+	found, err := s.Get(ctx, instanceName, kind, namespace, name, Needs{Template: index.Metadata, Status: true, Overrides: true, Objects: true, ObjectDetail: index.Known})
 	if err != nil || found == nil {
 		return nil, err
 	}
-	return s.RevisionsOf(ctx, found.Base())
-}
-
-// RevisionsOf is Revisions of a workload that was read.
-func (s *Service) RevisionsOf(ctx context.Context, w *Workload) ([]MemberRevisions, error) {
-	c, err := s.copiesOf(ctx, w)
-	if err != nil || len(c.objects) == 0 {
-		return nil, err
-	}
-	kept, err := s.keptOf(ctx, []*copies{c})
-	if err != nil {
-		return nil, apierror.In(err, w.Instance)
-	}
-	return c.revisions(kept)
-}
-
-// copies are the objects of a workload in its members, of which these keep revisions.
-type copies struct {
-	of *Workload
-	// members has no revisions yet; objects are in the same order.
-	members []MemberRevisions
-	objects []*index.Object
-}
-
-// copiesOf finds the copies of a workload, and what overrides are applied to them; none of a kind that has no revisions.
-func (s *Service) copiesOf(ctx context.Context, w *Workload) (*copies, error) {
-	c := &copies{of: w}
-	if _, ok := records[w.kind]; !ok {
-		return c, nil
-	}
+	w := found.Base()
 	placements, err := s.Placements(ctx, w)
 	if err != nil {
 		return nil, err
 	}
+	var (
+		all     []MemberRevisions
+		objects []*index.Object
+	)
 	for i := range placements {
 		p := &placements[i]
 		o, err := s.Object(ctx, p, index.Known)
@@ -144,67 +98,42 @@ func (s *Service) copiesOf(ctx context.Context, w *Workload) (*copies, error) {
 		for j := range overrides {
 			m.Overrides = append(m.Overrides, overrides[j].Overriders)
 		}
-		c.members, c.objects = append(c.members, m), append(c.objects, o.Indexed)
+		all, objects = append(all, m), append(objects, o.Indexed)
 	}
-	return c, nil
-}
-
-// revisions are those of the copies among what members keep, by cluster.
-func (c *copies) revisions(kept map[index.Type][]*index.Object) ([]MemberRevisions, error) {
-	r := records[c.of.kind]
-	all := slices.Clone(c.members)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	kepts, err := s.keptOf(ctx, kept, objects)
+	if err != nil {
+		return nil, apierror.In(err, w.Instance)
+	}
 	for i := range all {
-		var err error
-		if all[i].Revisions, err = revisionsOf(r, all[i].Cluster, c.objects[i], kept[r.of]); err != nil {
-			return nil, apierror.In(err, c.of.Instance)
-		}
-		for j := range all[i].Revisions {
-			all[i].Revisions[j].Overridden = len(all[i].Overrides) > 0
+		if all[i].Revisions, err = revisionsOf(kept, objects[i], kepts); err != nil {
+			return nil, apierror.In(err, w.Instance)
 		}
 	}
 	slices.SortFunc(all, func(a, b MemberRevisions) int { return cmp.Compare(a.Cluster, b.Cluster) })
 	return all, nil
 }
 
-// keptOf reads what the controllers of the members keep of the copies of workloads: one request for each type of objects,
-// however many workloads there are. Of more than mostRevisions, the newest are read.
-func (s *Service) keptOf(ctx context.Context, all []*copies) (map[index.Type][]*index.Object, error) {
-	queries := map[index.Type]*index.ListQuery{}
-	for _, c := range all {
-		for _, o := range c.objects {
-			of := records[c.of.kind].of
-			q := queries[of]
-			if q == nil {
-				q = &index.ListQuery{Types: []index.Type{of}, Order: index.Order{Field: index.OrderByCreation, Desc: true}, Detail: index.Whole}
-				queries[of] = q
-			}
-			q.Clusters, q.Namespaces, q.Owners = append(q.Clusters, o.Cluster), append(q.Namespaces, o.Meta.Namespace), append(q.Owners, string(o.Meta.UID))
-		}
+// keptOf reads what the controllers of the members keep of some objects, in one request.
+func (s *Service) keptOf(ctx context.Context, kept record, of []*index.Object) ([]*index.Object, error) {
+	q := index.ListQuery{
+		Types: []index.Type{kept.of}, Namespaces: []string{of[0].Meta.Namespace},
+		Order: index.Order{Field: index.OrderByCreation, Desc: true}, Limit: maxRevisions, Detail: index.Whole,
 	}
-	kept, mu := map[index.Type][]*index.Object{}, sync.Mutex{}
-	g, ctx := errgroup.WithContext(ctx)
-	for of, q := range queries {
-		q.Limit = min(maxRevisions*len(q.Owners), mostRevisions)
-		for _, list := range []*[]string{&q.Clusters, &q.Namespaces} {
-			slices.Sort(*list)
-			*list = slices.Compact(*list)
-		}
-		g.Go(func() error {
-			page, err := s.lister.Reader.List(ctx, *q)
-			if err != nil {
-				return err
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			kept[of] = page.Items
-			return nil
-		})
+	for _, o := range of {
+		q.Clusters, q.Owners = append(q.Clusters, o.Cluster), append(q.Owners, string(o.Meta.UID))
 	}
-	return kept, g.Wait()
+	page, err := s.lister.Reader.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return page.Items, nil
 }
 
 // revisionsOf are the revisions among some objects that belong to a workload.
-func revisionsOf(kept record, cluster string, workload *index.Object, objects []*index.Object) ([]Revision, error) {
+func revisionsOf(kept record, workload *index.Object, objects []*index.Object) ([]Revision, error) {
 	var revisions []Revision
 	for _, o := range objects {
 		owner := metav1.GetControllerOfNoCopy(&o.Meta)
@@ -218,32 +147,10 @@ func revisionsOf(kept record, cluster string, workload *index.Object, objects []
 		if template == nil {
 			continue
 		}
-		r := Revision{Cluster: cluster, Number: int(number), Template: template, CreatedAt: o.Meta.CreationTimestamp.Time, Images: imagesOfTemplate(template)}
-		if cause, ok := o.Meta.Annotations[changeCause]; ok {
-			r.ChangeCause = &cause
-		}
-		revisions = append(revisions, r)
+		revisions = append(revisions, Revision{Number: int(number), Template: template})
 	}
 	slices.SortFunc(revisions, func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) })
-	if n := len(revisions); n > 0 {
-		revisions[n-1].Current = true
-	}
 	return revisions, nil
-}
-
-// imagesOfTemplate are the images of the containers of a pod template, those of init containers last.
-func imagesOfTemplate(template map[string]any) []string {
-	images := []string{}
-	for _, list := range []string{"containers", "initContainers"} {
-		containers, _, _ := unstructured.NestedSlice(template, "spec", list)
-		for _, c := range containers {
-			fields, _ := c.(map[string]any)
-			if image, ok := fields["image"].(string); ok {
-				images = append(images, image)
-			}
-		}
-	}
-	return images
 }
 
 // replicaSet reads the revision in a ReplicaSet; nil when it is none.

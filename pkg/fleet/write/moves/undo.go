@@ -54,12 +54,22 @@ func bringBack(ctx context.Context, site *write.Site, namespace, name, cluster s
 			return nil
 		}
 		restore(&b.Spec, cluster)
-		at := metav1.NewTime(now)
+		at := rescheduleAt(now, b.Status.LastScheduledTime)
 		return &bindingChange{
 			Metadata: bindingMetadata{Labels: map[string]*string{drainedFrom: nil}},
 			Spec:     bindingSpec{Clusters: b.Spec.Clusters, Tasks: b.Spec.GracefulEvictionTasks, RescheduleAt: &at},
 		}
 	})
+}
+
+// rescheduleAt is a time that has the scheduler decide anew: one after it last did. Times have whole seconds, and it may have
+// decided within this one.
+func rescheduleAt(now time.Time, last *metav1.Time) metav1.Time {
+	at := metav1.NewTime(now.Truncate(time.Second))
+	if last != nil && !at.After(last.Time) {
+		at = metav1.NewTime(last.Add(time.Second))
+	}
+	return at
 }
 
 // restore takes an eviction back that is not over: the copy is still in the cluster, and would be removed at once if

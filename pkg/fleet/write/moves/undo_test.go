@@ -2,9 +2,11 @@ package moves
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestRestore(t *testing.T) {
@@ -29,6 +31,24 @@ func TestRestore(t *testing.T) {
 		restore(&b, "m1")
 		if diff := cmp.Diff(tt.want, b); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
+		}
+	}
+}
+
+func TestRescheduleAt(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
+	second := now.Truncate(time.Second)
+	for name, c := range map[string]struct {
+		last *metav1.Time
+		want time.Time
+	}{
+		"never scheduled":          {want: second},
+		"scheduled before":         {last: new(metav1.NewTime(second.Add(-time.Second))), want: second},
+		"scheduled in this second": {last: new(metav1.NewTime(second)), want: second.Add(time.Second)},
+		"by a clock that is ahead": {last: new(metav1.NewTime(second.Add(time.Minute))), want: second.Add(time.Minute + time.Second)},
+	} {
+		if got := rescheduleAt(now, c.last); !got.Time.Equal(c.want) {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
 		}
 	}
 }
