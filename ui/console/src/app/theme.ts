@@ -2,9 +2,8 @@ import { createTheme, rem } from '@mantine/core';
 
 export const theme = createTheme({
   primaryColor: 'indigo',
-  primaryShade: { light: 7, dark: 5 },
+  primaryShade: 7, // White on a lighter one has too little contrast.
   autoContrast: true,
-  luminanceThreshold: 0.2, // White on a lighter color has too little contrast.
   colors: { dark: ['#c9ced8', '#b4bac6', '#8b93a1', '#646c7a', '#353b47', '#2a2f39', '#222731', '#1b1f27', '#15181e', '#101217'] },
   defaultRadius: 'md',
   fontFamily: 'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Noto Sans SC", sans-serif',
