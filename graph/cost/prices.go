@@ -162,8 +162,8 @@ func Prices() map[string]Price {
 		"WorkloadUsage.clusters": {Items: usualClusters},
 		// Its state, its objects in the members and the overrides there, and one list of what the members keep of it.
 		// Its state, its objects in the members and the overrides there, and one list of what the members keep of a page.
-		"Workload.manifest":  {Value: document},
-		"Workload.yaml":      {Value: document},
+		"Workload.manifest": {Value: document},
+		"Workload.yaml":     {Value: document},
 		// What the index does not collect is read from its instance.
 		"CustomWorkload.manifest": {Requests: 1, Value: document},
 		"CustomWorkload.yaml":     {Requests: 1, Value: document},

@@ -89,4 +89,3 @@ func TestUnwrap(t *testing.T) {
 		}
 	}
 }
-

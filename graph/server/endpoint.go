@@ -10,6 +10,7 @@ import (
 	"github.com/kairship-io/kairship/graph/operation"
 	"github.com/kairship-io/kairship/graph/server/execution"
 	"github.com/kairship-io/kairship/graph/server/identity"
+	"github.com/kairship-io/kairship/graph/server/mcp"
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/rest"
@@ -39,6 +40,8 @@ type endpoint struct {
 	session    *session.Cookies
 	routes     *rest.Router
 	openAPI    []byte
+	// tools are those of assistants; nil for none.
+	tools http.Handler
 }
 
 // ServeHTTP implements http.Handler.
@@ -68,6 +71,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.serveSession(recorder, r)
 		return
 	}
+	if r.URL.Path == mcp.Path {
+		e.serveTools(recorder, r)
+		return
+	}
 	if isREST(r) {
 		e.serveREST(recorder, r, allowed) //nolint:contextcheck // The request carries the context.
 		return
@@ -82,8 +89,8 @@ func routeOf(r *http.Request) string {
 		return m.Operation.Path
 	case isREST(r):
 		return operation.Prefix
-	case r.URL.Path == session.Path:
-		return session.Path
+	case r.URL.Path == session.Path, r.URL.Path == mcp.Path:
+		return r.URL.Path
 	}
 	return "/graphql"
 }
@@ -108,6 +115,35 @@ func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, allowed []s
 	default:
 		rest.Fail(ctx, w, e.Present, http.StatusNotFound, apierror.New(apierror.CodeNotFound, "there is no such path: %s has all of them", openAPIPath))
 	}
+}
+
+// serveTools serves assistants whose token is served. A cookie or a certificate is not enough: pages send them without
+// being asked.
+func (e *endpoint) serveTools(w http.ResponseWriter, r *http.Request) {
+	if !e.Origins.Permits(r) {
+		e.refuse(w, r, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not use the tools"))
+		return
+	}
+	credentials := authz.RequestCredentials(r)
+	if credentials.Token() == "" {
+		credentials = authz.Credentials{}
+	}
+	ctx, ok := e.identify(w, r, credentials)
+	if !ok {
+		return
+	}
+	r = r.Clone(ctx) //nolint:contextcheck // It comes from the request's.
+	user, _ := authz.UserFrom(r.Context())
+	entered, limited := e.Quotas.Enter(user.Name)
+	if limited != nil {
+		e.refuse(w, r, limited.Code.HTTPStatus(), limited)
+		return
+	}
+	// What a call of a tool takes is counted with its operation.
+	entered.Charge(0)
+	entered.End()
+	r.Header.Set(mcp.FromHeader, r.RemoteAddr)
+	e.tools.ServeHTTP(w, r)
 }
 
 // credentials are those of a request, or of its cookie.

@@ -90,8 +90,8 @@ func New(cfg Config) (*Handler, error) {
 		if err != nil {
 			return nil, err
 		}
-		guard := &mcp.Guard{Identifier: api.identifier, Origins: api.Origins, Quotas: cfg.Quotas, Present: api.Present}
-		h.mux.Handle(mcp.Path, guard.Handler(tools))
+		api.tools = tools
+		h.mux.Handle(mcp.Path, api)
 	}
 	h.mux.Handle(session.Path, api)
 	h.mux.HandleFunc("GET /healthz", healthz)

@@ -32,7 +32,7 @@ const stuck = { ...frontend, name: 'stuck' };
 const given = {
   problems: {}, search: { text: 'frontend' }, list_instances: {}, list_member_clusters: { instance: 'alpha' }, list_workloads: { instances: ['alpha'] }, get_workload: frontend,
   explain: stuck, list_pods: { cluster: ['m1'] }, logs: frontend, drift: frontend, timeline: frontend, activity: {},
-  preview_policy: { instance: 'alpha', change: 'DELETE', namespace: 'shop', name: 'frontend' }, preview_cluster_loss: { instance: 'alpha', clusters: ['m1'], mode: 'REMOVED' },
+  preview_policy: { instance: 'alpha', change: 'DELETE', namespace: 'shop', name: 'frontend' }, preview_cluster_loss: { instance: 'alpha', clusters: ['m1'], mode: 'REMOVAL' },
 };
 
 const admin = await connect(headersOf('admin'));

@@ -15,6 +15,9 @@ import (
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 )
 
+// FromHeader carries the address of the one who asks to the calls. What a client sends under this name is not kept.
+const FromHeader = "Kairship-From"
+
 // carried are the headers of a call that its request to /graphql has too.
 var carried = []string{"Authorization", "Traceparent", "Kairship-Consistency-Token"}
 
@@ -46,16 +49,9 @@ type result struct {
 
 // call implements mcp.ToolHandler. What goes wrong is part of the answer, so that the assistant can do something about it.
 func (c *caller) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	variables := maps.Clone(c.sent)
-	if variables == nil {
-		variables = map[string]any{}
-	}
-	if len(req.Params.Arguments) > 0 {
-		dec := json.NewDecoder(bytes.NewReader(req.Params.Arguments))
-		dec.UseNumber()
-		if err := dec.Decode(&variables); err != nil {
-			return failed("the arguments are no JSON object"), nil
-		}
+	variables, ok := c.variables(req.Params.Arguments)
+	if !ok {
+		return failed("the arguments are no JSON object"), nil
 	}
 	found, err := c.send(ctx, req.Extra.Header, request{DocumentID: c.operation.Name, Variables: variables})
 	if err != nil {
@@ -83,6 +79,18 @@ func (c *caller) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil
 }
 
+// variables are those that the tool sends, with what the caller gives; false where that is no object.
+func (c *caller) variables(given json.RawMessage) (map[string]any, bool) {
+	variables := map[string]any{}
+	maps.Copy(variables, c.sent)
+	if len(given) == 0 {
+		return variables, true
+	}
+	dec := json.NewDecoder(bytes.NewReader(given))
+	dec.UseNumber()
+	return variables, dec.Decode(&variables) == nil
+}
+
 func failed(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
@@ -104,7 +112,7 @@ func (c *caller) send(ctx context.Context, header http.Header, of request) (*res
 	}
 	r.Header.Set("Content-Type", mediatype.JSON)
 	r.Header.Set("Accept", mediatype.GraphQL)
-	r.RemoteAddr = header.Get(fromHeader)
+	r.RemoteAddr = header.Get(FromHeader)
 	w := &recorder{header: http.Header{}}
 	c.graphql.ServeHTTP(w, r)
 	var answered result

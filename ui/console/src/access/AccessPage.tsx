@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Paper, Skeleton, Stack, Table, Text, Title, VisuallyHidden } from '@mantine/core';
+import { Badge, Button, Group, Paper, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
 import { useQuery } from 'urql';
@@ -70,7 +70,7 @@ export function AccessPage(): ReactElement {
                   {([t('access.subject'), t('access.role'), t('access.namespaces'), t('access.source'), t('access.state')] as const).map((title) => (
                     <Table.Th key={title}>{title}</Table.Th>
                   ))}
-                  {manages && <Table.Th><VisuallyHidden>{t('action.more')}</VisuallyHidden></Table.Th>}
+                  {manages && <Table.Td />}
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
