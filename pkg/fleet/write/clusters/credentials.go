@@ -90,16 +90,16 @@ func (s *Service) store(ctx context.Context, c *v1alpha1.Cluster, kubeconfig []b
 	case apierrors.IsNotFound(err):
 		return s.create(ctx, c, kubeconfig, dryRun)
 	case err != nil:
-		return unanswered(err)
+		return write.Unanswered(err, theCluster)
 	case c.UID == "" || secret.Labels[v1alpha1.OwnerUIDLabel] != string(c.UID):
 		return apierror.At(apierror.New(apierror.CodeConflict, "Secret %s/%s exists, and is not this cluster's: remove it, or choose another name for the cluster", ref.Namespace, ref.Name), clusterArgument)
 	}
 	secret.Data = map[string][]byte{v1alpha1.KubeconfigSecretKey: kubeconfig}
-	err = s.Global.Update(ctx, &secret, &client.UpdateOptions{DryRun: dry(dryRun), FieldManager: write.FieldManager})
+	err = s.Global.Update(ctx, &secret, &client.UpdateOptions{DryRun: write.DryRun(dryRun), FieldManager: write.FieldManager})
 	if apierrors.IsConflict(err) {
 		return apierror.At(apierror.Wrap(err, apierror.CodeConflict, "the credentials have changed meanwhile; try again"), clusterArgument)
 	}
-	return unanswered(err)
+	return write.Unanswered(err, theCluster)
 }
 
 // create makes the Secret of a cluster.
@@ -116,12 +116,5 @@ func (s *Service) create(ctx context.Context, c *v1alpha1.Cluster, kubeconfig []
 		owner.BlockOwnerDeletion = nil
 		secret.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
-	return unanswered(s.Global.Create(ctx, secret, &client.CreateOptions{DryRun: dry(dryRun), FieldManager: write.FieldManager}))
-}
-
-func dry(run bool) []string {
-	if run {
-		return []string{metav1.DryRunAll}
-	}
-	return nil
+	return write.Unanswered(s.Global.Create(ctx, secret, &client.CreateOptions{DryRun: write.DryRun(dryRun), FieldManager: write.FieldManager}), theCluster)
 }

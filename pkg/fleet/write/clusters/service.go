@@ -31,6 +31,9 @@ var kind = write.Kind{GroupVersionResource: v1alpha1.ClusterResource, Kind: "Clu
 
 const clusterArgument = "input.cluster"
 
+// theCluster is what a person looks at after a write that was not answered.
+const theCluster = "the cluster"
+
 // undoWithin bounds taking back what was written, also when the caller has left.
 const undoWithin = 10 * time.Second
 
@@ -215,7 +218,7 @@ func (s *Service) Remove(ctx context.Context, in RemoveInput) (*RemovePayload, e
 		return nil, err
 	}
 	only := client.Preconditions{UID: &c.UID, ResourceVersion: in.ResourceVersion}
-	if err := s.Global.Delete(ctx, c, only, &client.DeleteOptions{DryRun: dry(in.DryRun)}); client.IgnoreNotFound(err) != nil {
+	if err := s.Global.Delete(ctx, c, only, &client.DeleteOptions{DryRun: write.DryRun(in.DryRun)}); client.IgnoreNotFound(err) != nil {
 		return nil, translate(http.MethodDelete, c.Name, err)
 	}
 	if in.DryRun {
@@ -307,7 +310,7 @@ func (s *Service) try(ctx context.Context, given *Credentials, c *v1alpha1.Clust
 func (s *Service) unregistered(ctx context.Context, name, id, argument string) error {
 	var all v1alpha1.ClusterList
 	if err := s.Watched.List(ctx, &all); err != nil {
-		return unanswered(err)
+		return write.Unanswered(err, theCluster)
 	}
 	for i := range all.Items {
 		holder := &all.Items[i]
@@ -334,7 +337,7 @@ func (s *Service) unused(ctx context.Context, c *v1alpha1.Cluster) error {
 	}
 	var instances v1alpha1.InstanceList
 	if err := s.Watched.List(ctx, &instances); err != nil {
-		return unanswered(err)
+		return write.Unanswered(err, theCluster)
 	}
 	for i := range instances.Items {
 		if instances.Items[i].Spec.HostCluster == c.Name {
@@ -365,7 +368,7 @@ func (p *Properties) apply(c *v1alpha1.Cluster) error {
 }
 
 func (s *Service) add(ctx context.Context, c *v1alpha1.Cluster, dryRun bool) error {
-	return translate(http.MethodPost, c.Name, s.Global.Create(ctx, c, &client.CreateOptions{DryRun: dry(dryRun), FieldManager: write.FieldManager}))
+	return translate(http.MethodPost, c.Name, s.Global.Create(ctx, c, &client.CreateOptions{DryRun: write.DryRun(dryRun), FieldManager: write.FieldManager}))
 }
 
 // patch writes what differs, if anything does, and only when no other client wrote meanwhile.
@@ -374,7 +377,7 @@ func (s *Service) patch(ctx context.Context, before, c *v1alpha1.Cluster, dryRun
 		return nil
 	}
 	lock := client.MergeFromWithOptions(before.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	return translate(http.MethodPatch, c.Name, s.Global.Patch(ctx, c, lock, &client.PatchOptions{DryRun: dry(dryRun), FieldManager: write.FieldManager}))
+	return translate(http.MethodPatch, c.Name, s.Global.Patch(ctx, c, lock, &client.PatchOptions{DryRun: write.DryRun(dryRun), FieldManager: write.FieldManager}))
 }
 
 // undo deletes a Cluster whose credentials could not be written, and says so.
@@ -404,8 +407,7 @@ func (s *Service) payload(c *v1alpha1.Cluster, t *tried) *Payload {
 
 // shown is a cluster as the API shows it.
 func (s *Service) shown(c *v1alpha1.Cluster) *cluster.Cluster {
-	at, lag := s.Now(), 0.0
-	return cluster.New(c, freshness.Freshness{Source: freshness.SourceLive, ObservedAt: &at, Lag: &lag})
+	return cluster.New(c, freshness.LiveAt(s.Now()))
 }
 
 // translate returns the error of a request about a Cluster in the words of the inputs.
@@ -420,16 +422,5 @@ func translate(verb, name string, err error) error {
 	case apierrors.IsAlreadyExists(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return write.Translate("", err, kind, verb, "", name, paths)
 	}
-	return unanswered(err)
-}
-
-// unanswered keeps what the global cluster reports to the log: about a Secret, it may quote it.
-func unanswered(err error) error {
-	switch {
-	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	case apierrors.IsForbidden(err):
-		return apierror.Wrap(err, apierror.CodeInternal, "internal error")
-	}
-	return apierror.Wrap(err, apierror.CodeTimeout, "the global cluster did not answer as expected; look at the cluster before you try again")
+	return write.Unanswered(err, theCluster)
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
 )
 
 const (
@@ -55,21 +56,12 @@ func (r right) String() string {
 // everything is the right to do everything.
 var everything = right{"*", "*", "*"}
 
-// collected are the kinds that the index collects of each cluster.
-var collected = map[string][]string{
-	"":                  {"pods", "nodes", "services", "namespaces", "events", "persistentvolumeclaims"},
-	"apps":              {"deployments", "statefulsets", "daemonsets", "replicasets", "controllerrevisions"},
-	"autoscaling":       {"horizontalpodautoscalers"},
-	"batch":             {"jobs", "cronjobs"},
-	"networking.k8s.io": {"ingresses", "ingressclasses"},
-}
-
 // collecting are the rights that collecting takes, in order.
 func collecting() []right {
 	var all []right
-	for group, resources := range collected {
-		for _, resource := range resources {
-			all = append(all, right{"list", group, resource}, right{"watch", group, resource})
+	for _, kinds := range collection.OfMembers() {
+		for _, resource := range kinds.Resources {
+			all = append(all, right{"list", kinds.Group, resource}, right{"watch", kinds.Group, resource})
 		}
 	}
 	slices.SortFunc(all, func(a, b right) int { return strings.Compare(a.String(), b.String()) })

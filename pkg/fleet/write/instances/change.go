@@ -182,5 +182,5 @@ func (s *Service) patch(ctx context.Context, before, i *v1alpha1.Instance, dryRu
 		return nil
 	}
 	lock := client.MergeFromWithOptions(before.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	return translate(http.MethodPatch, i.Name, s.Global.Patch(ctx, i, lock, &client.PatchOptions{DryRun: dry(dryRun), FieldManager: write.FieldManager}))
+	return translate(http.MethodPatch, i.Name, s.Global.Patch(ctx, i, lock, &client.PatchOptions{DryRun: write.DryRun(dryRun), FieldManager: write.FieldManager}))
 }

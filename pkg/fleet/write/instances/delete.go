@@ -172,7 +172,7 @@ func (s *Service) deleted(ctx context.Context, i *v1alpha1.Instance) (*DeletePay
 func (s *Service) unused(ctx context.Context, i *v1alpha1.Instance) error {
 	var all v1alpha1.ClusterList
 	if err := s.Watched.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return unanswered(err)
+		return write.Unanswered(err, "the instance")
 	}
 	var joined []string
 	for n := range all.Items {

@@ -45,7 +45,7 @@ func readKubeconfig(text string) (to connection.Connection, stored []byte, err e
 
 func (s *Service) create(ctx context.Context, i *v1alpha1.Instance, dryRun bool) error {
 	return translate(http.MethodPost, i.Name, s.Global.Create(ctx, i, &client.CreateOptions{
-		DryRun: dry(dryRun), FieldManager: write.FieldManager,
+		DryRun: write.DryRun(dryRun), FieldManager: write.FieldManager,
 	}))
 }
 
@@ -66,7 +66,7 @@ func (s *Service) createCredentials(ctx context.Context, i *v1alpha1.Instance, k
 		owner.BlockOwnerDeletion = nil
 		secret.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
-	err := s.Global.Create(ctx, secret, &client.CreateOptions{DryRun: dry(dryRun), FieldManager: write.FieldManager})
+	err := s.Global.Create(ctx, secret, &client.CreateOptions{DryRun: write.DryRun(dryRun), FieldManager: write.FieldManager})
 	if apierrors.IsAlreadyExists(err) {
 		return apierror.At(apierror.Wrap(err, apierror.CodeAlreadyExists,
 			"Secret %s/%s exists, and is not this instance's: remove it, or choose another name for the instance", ref.Namespace, ref.Name), write.InstanceArgument)
@@ -89,7 +89,7 @@ func (s *Service) replaceCredentials(ctx context.Context, i *v1alpha1.Instance, 
 		return apierror.At(apierror.New(apierror.CodeConflict, "Secret %s/%s is not this instance's", ref.Namespace, ref.Name), kubeconfigArgument)
 	}
 	secret.Data = map[string][]byte{v1alpha1.KubeconfigSecretKey: kubeconfig}
-	return translateSecret(s.Global.Update(ctx, &secret, &client.UpdateOptions{DryRun: dry(dryRun), FieldManager: write.FieldManager}))
+	return translateSecret(s.Global.Update(ctx, &secret, &client.UpdateOptions{DryRun: write.DryRun(dryRun), FieldManager: write.FieldManager}))
 }
 
 // owns reports whether the credentials of an instance are in the Secret that mutations write.
@@ -116,13 +116,6 @@ func (s *Service) await(ctx context.Context, written *v1alpha1.Instance) {
 	write.Await(ctx, s.Watched, written, &v1alpha1.Instance{})
 }
 
-func dry(run bool) []string {
-	if run {
-		return []string{metav1.DryRunAll}
-	}
-	return nil
-}
-
 // translate says what became of a request about an Instance in the words of the inputs.
 func translate(verb, name string, err error) error {
 	switch {
@@ -135,7 +128,7 @@ func translate(verb, name string, err error) error {
 	case apierrors.IsAlreadyExists(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return write.Translate("", err, kind, verb, "", name, paths)
 	}
-	return unanswered(err)
+	return write.Unanswered(err, "the instance")
 }
 
 // translateSecret keeps what the global cluster reports about a Secret to the log: it may quote it.
@@ -146,7 +139,7 @@ func translateSecret(err error) error {
 	case apierrors.IsConflict(err):
 		return apierror.At(apierror.Wrap(err, apierror.CodeConflict, "the credentials have changed meanwhile; try again"), kubeconfigArgument)
 	}
-	return unanswered(err)
+	return write.Unanswered(err, "the instance")
 }
 
 // half is the error of a change of which a part was written, and says which.
@@ -158,14 +151,4 @@ func half(err error, format string, args ...any) error {
 	told := *e
 	told.Message += "; " + fmt.Sprintf(format, args...)
 	return &told
-}
-
-func unanswered(err error) error {
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	case apierrors.IsForbidden(err):
-		return apierror.Wrap(err, apierror.CodeInternal, "internal error")
-	}
-	return apierror.Wrap(err, apierror.CodeTimeout, "the global cluster did not answer as expected; look at the instance before you try again")
 }

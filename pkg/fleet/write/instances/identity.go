@@ -7,6 +7,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
 // identify is which control plane a connection leads to: the UID of its namespace
@@ -29,7 +30,7 @@ func (s *Service) unregistered(ctx context.Context, i *v1alpha1.Instance, id str
 	}
 	var all v1alpha1.InstanceList
 	if err := s.Watched.List(ctx, &all); err != nil {
-		return unanswered(err)
+		return write.Unanswered(err, "the instance")
 	}
 	for n := range all.Items {
 		holder := &all.Items[n]

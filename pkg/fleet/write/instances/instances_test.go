@@ -19,6 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
 // away is what a request gets that the global cluster does not answer.
@@ -67,7 +68,7 @@ func TestUndo(t *testing.T) {
 			}}, i)
 			ctx, gone := context.WithCancel(t.Context())
 			gone() // The caller is not waited for.
-			err := s.undo(ctx, i, unanswered(away))
+			err := s.undo(ctx, i, write.Unanswered(away, "the instance"))
 			if err == nil || !strings.Contains(err.Error(), c.says) || apierror.CodeOf(err) != apierror.CodeTimeout {
 				t.Errorf("got %v, want a TIMEOUT that says %q", err, c.says)
 			}

@@ -3,12 +3,10 @@ package members
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -80,10 +78,7 @@ func (v *Inventory) join(ctx context.Context, c *v1alpha1.Cluster, to *string, p
 	if err != nil {
 		return nil, err
 	}
-	options := &client.PatchOptions{FieldManager: write.FieldManager}
-	if dryRun {
-		options.DryRun = []string{metav1.DryRunAll}
-	}
+	options := &client.PatchOptions{FieldManager: write.FieldManager, DryRun: write.DryRun(dryRun)}
 	written := c.DeepCopy()
 	if err := v.Global.Patch(ctx, written, client.RawPatch(types.MergePatchType, patch), options); err != nil {
 		return nil, translateCluster(http.MethodPatch, c.Name, err)
@@ -96,8 +91,7 @@ func (v *Inventory) join(ctx context.Context, c *v1alpha1.Cluster, to *string, p
 
 // shown is a cluster as the API shows it.
 func (v *Inventory) shown(c *v1alpha1.Cluster) *cluster.Cluster {
-	at, lag := v.Now(), 0.0
-	return cluster.New(c, freshness.Freshness{Source: freshness.SourceLive, ObservedAt: &at, Lag: &lag})
+	return cluster.New(c, freshness.LiveAt(v.Now()))
 }
 
 // translateCluster words the failure of a request about a cluster after the inputs.
@@ -109,8 +103,6 @@ func translateCluster(verb, name string, err error) error {
 		return apierror.At(apierror.Wrap(err, apierror.CodeConflict, "cluster %q keeps changing; try again", name), clusterArgument)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return write.Translate("", err, clusterKind, verb, "", name, write.Paths{"": "input", "spec": clusterArgument + "!", "spec.instanceRef": write.InstanceArgument + "!"})
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
 	}
-	return apierror.Wrap(err, apierror.CodeTimeout, "the global cluster did not answer as expected; look at the cluster before you try again")
+	return write.Unanswered(err, "the cluster")
 }

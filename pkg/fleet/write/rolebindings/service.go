@@ -9,7 +9,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -95,7 +94,7 @@ func (s *Service) Grant(ctx context.Context, in GrantInput) (*GrantPayload, erro
 	if user, ok := authz.UserFrom(ctx); ok {
 		b.Annotations = map[string]string{v1alpha1.GrantedByAnnotation: user.Name}
 	}
-	err = s.Global.Create(ctx, b, &client.CreateOptions{DryRun: dry(in.DryRun), FieldManager: write.FieldManager})
+	err = s.Global.Create(ctx, b, &client.CreateOptions{DryRun: write.DryRun(in.DryRun), FieldManager: write.FieldManager})
 	if apierrors.IsAlreadyExists(err) {
 		return s.unchanged(ctx, b)
 	}
@@ -149,7 +148,7 @@ func (s *Service) Revoke(ctx context.Context, in RevokeInput) (*RevokePayload, e
 		return nil, apierror.In(err, in.Instance)
 	}
 	only := client.Preconditions{UID: &b.UID, ResourceVersion: in.ResourceVersion}
-	err := s.Global.Delete(ctx, &b, only, &client.DeleteOptions{DryRun: dry(in.DryRun)})
+	err := s.Global.Delete(ctx, &b, only, &client.DeleteOptions{DryRun: write.DryRun(in.DryRun)})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, translate(http.MethodDelete, in.Instance, in.Binding, err)
 	}
@@ -236,13 +235,6 @@ func (in *GrantInput) binding() *v1alpha1.InstanceRoleBinding {
 	}
 }
 
-func dry(run bool) []string {
-	if run {
-		return []string{metav1.DryRunAll}
-	}
-	return nil
-}
-
 // translate returns the error of a request about a binding in the words of the inputs.
 func translate(verb, instance, name string, err error) error {
 	switch {
@@ -252,10 +244,6 @@ func translate(verb, instance, name string, err error) error {
 		return apierror.In(apierror.At(apierror.Wrap(err, apierror.CodeConflict, "binding %s has changed meanwhile; read it again, and decide anew", name), "input.resourceVersion"), instance)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return write.Translate("", err, kind, verb, "", name, paths)
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	case apierrors.IsForbidden(err):
-		return apierror.Wrap(err, apierror.CodeInternal, "internal error")
 	}
-	return apierror.Wrap(err, apierror.CodeTimeout, "the global cluster did not answer as expected; look at the bindings before you try again")
+	return write.Unanswered(err, "the bindings")
 }
