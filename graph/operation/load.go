@@ -174,5 +174,9 @@ func (o *Operation) findResult() error {
 	if len(o.Result) == 0 {
 		return errors.New("selects several fields of the root: select one")
 	}
+	o.Versioned = slices.ContainsFunc(set, func(s ast.Selection) bool {
+		field, ok := s.(*ast.Field)
+		return ok && field.Alias == Version
+	})
 	return nil
 }

@@ -22,7 +22,12 @@ type Operation struct {
 	Definition *ast.OperationDefinition
 	// Result is the way from the data to the object that is the answer, as keys of the response.
 	Result []string
+	// Versioned reports whether that object has its version, under the key of Version.
+	Versioned bool
 }
+
+// Version is the key of the version of an object, and the variable that has the one which is meant.
+const Version = "resourceVersion"
 
 // Stability is what a client may rely on.
 type Stability string

@@ -177,7 +177,7 @@ func (w *writer) operation(op *operation.Operation) *Operation {
 		default:
 			of.Parameters = append(of.Parameters, Parameter{Name: v.Variable, In: "query", Required: required, Description: w.described(op, v), Schema: schema})
 		}
-		if v.Variable == "resourceVersion" {
+		if v.Variable == operation.Version {
 			of.Parameters = append(of.Parameters, Parameter{Name: "If-Match", In: "header", Description: "The `ETag` of the object that is meant; the same as `resourceVersion`.", Schema: &Schema{Type: one("string")}})
 		}
 	}
@@ -203,7 +203,7 @@ func (w *writer) answer(op *operation.Operation, of *Operation) {
 	result.Properties["extensions"] = &Schema{Type: one("object"), Description: "What the answer has beside its data, such as warnings."}
 	w.components[op.Name+"Response"] = result
 	ok := Response{Description: "The answer.", Content: map[string]MediaType{"application/json": {Schema: &Schema{Ref: component(op.Name + "Response")}}}}
-	if _, has := result.Properties["resourceVersion"]; has {
+	if op.Versioned {
 		ok.Headers = map[string]Header{"ETag": {Description: "The version of the object, for `If-Match` and `If-None-Match`.", Schema: &Schema{Type: one("string")}}}
 	}
 	of.Responses[strconv.Itoa(http.StatusOK)] = ok

@@ -3,10 +3,8 @@ package execution
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -120,9 +118,7 @@ func (e Executor) Refused(ctx context.Context, exec graphql.GraphExecutor, opCtx
 // Fail answers an HTTP request that was not executed with an error, and says when to try
 // again where the error does.
 func (e Executor) Fail(ctx context.Context, w http.ResponseWriter, mediaType string, status int, err error) {
-	if limited, ok := errors.AsType[*apierror.Error](err); ok && limited.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(limited.RetryAfter)))
-	}
+	response.SetRetryAfter(w, err)
 	response.WriteErrors(w, mediaType, status, gqlerror.List{e.Present(ctx, err)})
 }
 

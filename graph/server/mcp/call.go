@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/operation"
 	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/response"
 )
 
 // FromHeader carries the address of the one who asks to the calls. What a client sends under this name is not kept.
@@ -113,26 +114,11 @@ func (c *caller) send(ctx context.Context, header http.Header, of request) (*res
 	r.Header.Set("Content-Type", mediatype.JSON)
 	r.Header.Set("Accept", mediatype.GraphQL)
 	r.RemoteAddr = header.Get(FromHeader)
-	w := &recorder{header: http.Header{}}
+	w := &response.Recorder{} // Its body has errors too, so the status says nothing more.
 	c.graphql.ServeHTTP(w, r)
 	var answered result
-	if err := json.Unmarshal(w.body.Bytes(), &answered); err != nil {
+	if err := json.Unmarshal(w.Body.Bytes(), &answered); err != nil {
 		return nil, fmt.Errorf("reading the answer of the operation %s: %w", of.DocumentID, err)
 	}
 	return &answered, nil
 }
-
-// recorder takes an answer.
-type recorder struct {
-	header http.Header
-	body   bytes.Buffer
-}
-
-// Header implements http.ResponseWriter.
-func (r *recorder) Header() http.Header { return r.header }
-
-// Write implements http.ResponseWriter.
-func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
-
-// WriteHeader implements http.ResponseWriter: errors are in the body too.
-func (*recorder) WriteHeader(int) {}

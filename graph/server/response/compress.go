@@ -30,14 +30,14 @@ func newCompressed() func(http.Handler) http.HandlerFunc {
 // It is for results, which are complete before the first byte is sent. So a stream is never
 // compressed, and no compressor with its megabyte of memory waits for a slow client.
 func Compress(r *http.Request, body []byte) Encoded {
-	out := &encoder{header: http.Header{}}
+	out := &Recorder{}
 	compressed(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Write(body) //nolint:errcheck // It goes to memory.
 	})).ServeHTTP(out, r)
-	if out.header.Get("Content-Encoding") == "" {
-		return Encoded{out.header, body}
+	if out.Header().Get("Content-Encoding") == "" {
+		return Encoded{out.Header(), body}
 	}
-	return Encoded{out.header, out.body.Bytes()}
+	return Encoded{out.Header(), out.Body.Bytes()}
 }
 
 // Encoded is a body as it is sent.
@@ -56,17 +56,22 @@ func (e Encoded) Write(w http.ResponseWriter, mediaType string) {
 	Write(w, mediaType, http.StatusOK, e.body)
 }
 
-// encoder takes the headers and the body of an answer.
-type encoder struct {
+// Recorder takes the headers and the body of an answer. Its zero value is ready.
+type Recorder struct {
+	Body   bytes.Buffer
 	header http.Header
-	body   bytes.Buffer
 }
 
 // Header implements http.ResponseWriter.
-func (e *encoder) Header() http.Header { return e.header }
+func (r *Recorder) Header() http.Header {
+	if r.header == nil {
+		r.header = http.Header{}
+	}
+	return r.header
+}
 
 // Write implements http.ResponseWriter.
-func (e *encoder) Write(p []byte) (int, error) { return e.body.Write(p) }
+func (r *Recorder) Write(p []byte) (int, error) { return r.Body.Write(p) }
 
-// WriteHeader implements http.ResponseWriter: the status is the caller's.
-func (*encoder) WriteHeader(int) {}
+// WriteHeader implements http.ResponseWriter: the status is not kept.
+func (*Recorder) WriteHeader(int) {}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
 // WriteErrors answers a request that was refused before execution: such a
@@ -109,3 +112,10 @@ func Write(w http.ResponseWriter, mediaType string, status int, body []byte) {
 
 // RetryAfter returns the whole seconds of the header Retry-After.
 func RetryAfter(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
+
+// SetRetryAfter says when to try again, where the error does.
+func SetRetryAfter(w http.ResponseWriter, err error) {
+	if limited, ok := errors.AsType[*apierror.Error](err); ok && limited.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(RetryAfter(limited.RetryAfter)))
+	}
+}

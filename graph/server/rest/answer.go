@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 
@@ -63,8 +62,8 @@ func beside(object []byte, resp *graphql.Response) []byte {
 
 // tagOf is the entity tag of an object: its version in the instance. Objects without one have no tag.
 func tagOf(op *operation.Operation, object []byte) string {
-	if op.Answer().SelectionSet == nil || !strings.Contains(op.Document, resourceVersion) {
-		return ""
+	if !op.Versioned {
+		return "" // A list of objects with versions is not read once more.
 	}
 	var version struct {
 		ResourceVersion string `json:"resourceVersion"`

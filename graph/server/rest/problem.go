@@ -2,10 +2,8 @@ package rest
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net/http"
-	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -54,9 +52,7 @@ func failuresOf(errs gqlerror.List) []failure {
 
 // Fail answers a request with an error.
 func Fail(ctx context.Context, w http.ResponseWriter, present graphql.ErrorPresenterFunc, status int, err error) {
-	if limited, ok := errors.AsType[*apierror.Error](err); ok && limited.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(limited.RetryAfter)))
-	}
+	response.SetRetryAfter(w, err)
 	writeProblem(w, status, gqlerror.List{present(ctx, err)})
 }
 

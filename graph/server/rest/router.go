@@ -42,15 +42,19 @@ func (r *Router) Find(method, path string) (*Match, []string) {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
+	plain, action := partsOf(path, http.MethodGet), partsOf(path, http.MethodPost)
 	var allowed []string
 	for i := range r.routes {
-		op := r.routes[i].operation
-		variables, ok := r.routes[i].match(path)
-		switch {
-		case ok && op.Method == method:
-			return &Match{Operation: op, Path: variables}, nil
-		case ok && !slices.Contains(allowed, op.Method):
-			allowed = append(allowed, op.Method)
+		of, parts := &r.routes[i], plain
+		if of.operation.Method == http.MethodPost {
+			parts = action
+		}
+		switch has := of.operation.Method; {
+		case !of.matches(parts):
+		case has == method:
+			return &Match{Operation: of.operation, Path: of.variables(parts)}, nil
+		case !slices.Contains(allowed, has):
+			allowed = append(allowed, has)
 		}
 	}
 	return nil, allowed
@@ -67,23 +71,28 @@ func partsOf(path, method string) []string {
 	return parts
 }
 
-// match returns the variables in a path, where it is one of the route's.
-func (r *route) match(path string) (map[string]string, bool) {
-	parts := partsOf(path, r.operation.Method)
+// matches reports whether a path is one of the route's. No variable is empty.
+func (r *route) matches(parts []string) bool {
 	if len(parts) != len(r.parts) {
-		return nil, false
+		return false
 	}
-	variables := map[string]string{}
 	for i, want := range r.parts {
-		name, isVariable := strings.CutPrefix(want, "{")
-		switch {
-		case !isVariable && parts[i] != want, parts[i] == "" && i > 0:
-			return nil, false
-		case isVariable:
-			variables[strings.TrimSuffix(name, "}")] = parts[i]
+		if isVariable := strings.HasPrefix(want, "{"); isVariable && parts[i] == "" || !isVariable && parts[i] != want {
+			return false
 		}
 	}
-	return variables, true
+	return true
+}
+
+// variables are those in a path that matches.
+func (r *route) variables(parts []string) map[string]string {
+	found := map[string]string{}
+	for i, want := range r.parts {
+		if name, isVariable := strings.CutPrefix(want, "{"); isVariable {
+			found[strings.TrimSuffix(name, "}")] = parts[i]
+		}
+	}
+	return found
 }
 
 type matchKey struct{}

@@ -16,9 +16,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// resourceVersion is the variable that the header If-Match sets.
-const resourceVersion = "resourceVersion"
-
 // read makes the parameters of an operation of its request.
 func read(w http.ResponseWriter, r *http.Request, m *Match, schema *ast.Schema, maxBytes int64) (*graphql.RawParams, *params.Refusal) {
 	variables := map[string]any{}
@@ -152,15 +149,15 @@ func coerce(text string, of *ast.Type, schema *ast.Schema) (any, bool) {
 // ifMatch sets the version that the caller means, from an entity tag as the answers have it.
 func ifMatch(tag string, op *operation.Operation, into map[string]any) *params.Refusal {
 	version, err := strconv.Unquote(tag)
-	if op.Definition.VariableDefinitions.ForName(resourceVersion) == nil {
+	if op.Definition.VariableDefinitions.ForName(operation.Version) == nil {
 		return params.Refuse(http.StatusBadRequest, "If-Match", "%s knows no versions: leave the header out", op.Name)
 	}
 	if err != nil || tag[0] != '"' {
 		return params.Refuse(http.StatusBadRequest, "If-Match", `must be one entity tag as in the header ETag, such as "1234"`)
 	}
-	if given, twice := into[resourceVersion]; twice && given != version {
+	if given, twice := into[operation.Version]; twice && given != version {
 		return params.Refuse(http.StatusBadRequest, "If-Match", "differs from resourceVersion in the body: send one of them")
 	}
-	into[resourceVersion] = version
+	into[operation.Version] = version
 	return nil
 }
