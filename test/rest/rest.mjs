@@ -18,7 +18,7 @@ const tokens = Object.fromEntries(people.map((name) => [name, readFileSync(fleet
 /** objects are values of the variables in paths, and of the parameters that an operation needs. */
 const objects = {
   instance: 'alpha', cluster: 'm1', namespace: 'shop', kind: 'DEPLOYMENT', name: 'frontend', text: 'frontend', from: new Date(Date.now() - 3600e3).toISOString(),
-  group: 'apps', version: 'v1', resource: 'deployments', verb: 'GET', clusters: ['m1'], mode: 'REMOVAL',
+  group: 'apps', version: 'v1', resource: 'deployments', verb: 'GET', clusters: ['m1'],
 };
 /** own are values of single operations; each is sent. */
 const own = {

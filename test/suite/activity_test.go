@@ -60,9 +60,9 @@ func TestActivity(t *testing.T) {
 	}
 	began := time.Now().Add(-time.Minute)
 	editor := newPerson(t, on, viewerIn("alpha", ns))
-	stranger := newPerson(t, on, viewerIn("alpha", other))
+	outsider := newPerson(t, on, viewerIn("alpha", other))
 	streams := map[string]*gql.Stream{}
-	for who, as := range map[string]*gql.Client{"admin": on.kairship, "editor": editor.Client, "stranger": stranger.Client, "mallory": on.as(t, "mallory")} {
+	for who, as := range map[string]*gql.Client{"admin": on.kairship, "editor": editor.Client, "outsider": outsider.Client, "mallory": on.as(t, "mallory")} {
 		streams[who] = as.MustSubscribe(t, gql.Request{
 			Query:     `subscription($filter: ActivityFilter) { activityAdded(filter: $filter) { ` + activityFields + ` } }`,
 			Variables: map[string]any{"filter": map[string]any{"users": []string{"alice"}, "namespaces": []string{ns}}},
@@ -96,7 +96,7 @@ func TestActivity(t *testing.T) {
 		}
 		return nil
 	})
-	for who, seen := range map[*gql.Client]bool{on.as(t, "alice"): true, editor.Client: true, stranger.Client: false, on.as(t, "bob"): false, on.as(t, "mallory"): false} {
+	for who, seen := range map[*gql.Client]bool{on.as(t, "alice"): true, editor.Client: true, outsider.Client: false, on.as(t, "bob"): false, on.as(t, "mallory"): false} {
 		a := ask(who, here).Activity
 		if n := len(want); !seen && (len(a.Nodes) > 0 || *a.TotalCount > 0) || seen && (len(a.Nodes) != n || *a.TotalCount != n) {
 			t.Errorf("it is seen: %v; got %d of %d", seen, len(a.Nodes), *a.TotalCount)
@@ -121,7 +121,7 @@ func TestActivity(t *testing.T) {
 			t.Errorf("it is shown to a user who may not see it: %+v", a[i])
 		}
 	}
-	for who, wanted := range map[string]int{"admin": 3, "editor": 3, "stranger": 0, "mallory": 0} {
+	for who, wanted := range map[string]int{"admin": 3, "editor": 3, "outsider": 0, "mallory": 0} {
 		streamed(t, streams[who], who, wanted)
 	}
 	w.activityParts(t, on, ns, want)

@@ -10,7 +10,7 @@ import { Freshness } from '../shared/Freshness.tsx';
 import { ButtonLink } from '../shared/links.tsx';
 import { Problem } from '../shared/Problem.tsx';
 import { GrantDialog } from './GrantDialog.tsx';
-import { AccessQuery, WhoCanQuery } from './queries.ts';
+import { AccessQuery } from './queries.ts';
 import { RevokeDialog } from './RevokeDialog.tsx';
 import { WhoMay } from './WhoMay.tsx';
 
@@ -24,8 +24,6 @@ export function AccessPage(): ReactElement {
   const t = useT();
   const { instance } = useParams({ from: '/instances/$instance/access' });
   const [{ data, error, fetching }, execute] = useQuery({ query: AccessQuery, variables: { instance } });
-  // Who may ask this may manage access; others are refused, which is no problem to show.
-  const [{ data: allowed }] = useQuery({ query: WhoCanQuery, variables: { instance, namespace: null, verb: 'GET', resource: 'pods' } });
   const [granting, setGranting] = useState(false);
   const [revoking, setRevoking] = useState<Binding>();
   useEffect(() => {
@@ -40,7 +38,7 @@ export function AccessPage(): ReactElement {
     const timer = window.setTimeout(() => execute({ requestPolicy: 'network-only' }), pause);
     return () => window.clearTimeout(timer);
   }, [waiting, bindings, execute]);
-  const manages = allowed?.whoCan != null;
+  const manages = data?.viewer.can.manageAccess ?? false;
   if (data?.instance === null && error === undefined) {
     return (
       <Empty title={t('instance.notFound')} hint={t('instance.notFoundHint')}>

@@ -5,6 +5,7 @@ import { FreshnessFields } from '../shared/Freshness.tsx';
 export const AccessQuery = graphql(
   `
     query Access($instance: String!) {
+      viewer { can(instance: $instance) { manageAccess } }
       instance(name: $instance) {
         roleBindings(first: 500) {
           totalCount

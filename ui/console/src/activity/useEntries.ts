@@ -52,9 +52,11 @@ export function useEntries(search: ActivitySearch): Entries {
     const more = result.data?.activity;
     if (more) setRest({ of: page, entries: [...(behind?.entries ?? []), ...more.nodes], next: more.pageInfo.hasNextPage ? more.pageInfo.endCursor : null });
   }, [behind, client, filter, next, page]);
+  // What was added while the list was read, or before it was read again, is in both. Entries have no number, and no two are equal.
+  const all = new Map([...(added.filter === filter ? added.entries : []), ...(page?.nodes ?? []), ...(behind?.entries ?? [])].map((entry) => [JSON.stringify(entry), entry]));
   return {
     page,
-    entries: [...(added.filter === filter ? added.entries : []), ...(page?.nodes ?? []), ...(behind?.entries ?? [])],
+    entries: [...all.values()],
     error: error ?? failed,
     fetching,
     more: next === null ? undefined : () => void read(),
