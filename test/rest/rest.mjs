@@ -176,7 +176,12 @@ const wrong = await scale('alice', { replicas: 'many' });
 assert.deepEqual([wrong.status, (await wrong.json()).code], [400, 'INVALID']);
 assert.deepEqual((await (await ask('alice', frontend)).json()).replicas.desired, replicas.desired, 'nothing was changed');
 assert.equal((await ask('alice', frontend, { headers: { 'if-none-match': (await ask('alice', frontend)).headers.get('etag') } })).status, 304);
-console.log('ok - writes with versions, and refusals');
+// A real write, of what there is already: its token is taken by the next read, and another one is refused.
+const { consistencyToken } = await (await scale('alice', { replicas: replicas.desired })).json();
+assert.equal((await ask('alice', frontend, { headers: { 'kairship-consistency-token': consistencyToken } })).status, 200);
+const foreign = await ask('alice', frontend, { headers: { 'kairship-consistency-token': 'nonsense' } });
+assert.deepEqual([foreign.status, (await foreign.json()).more.argument], [400, 'consistencyToken']);
+console.log('ok - writes with versions, tokens and refusals');
 
 // A stream gives its first event.
 const events = await ask('alice', '/api/v1/watch/workloads?instances=alpha', { headers: { accept: 'text/event-stream' } });
