@@ -73,6 +73,7 @@ func TestRegisterCluster(t *testing.T) {
 			}
 		}
 	}
+	tried("registerCluster", wrongUser)
 	tryOut := must[clusterPayload](t, admin, "registerCluster", but(in, "dryRun", true), clusterFields+" kubeSystemID mayJoin")
 	if c := tryOut.Cluster; c == nil || c.Alias != "Another m3" || tryOut.KubeSystemID == nil || *tryOut.KubeSystemID != name || tryOut.MayJoin == nil || !*tryOut.MayJoin {
 		t.Errorf("the dry run answers %+v", tryOut)
@@ -115,11 +116,11 @@ func changesCluster(t *testing.T, name, token, kubeconfig, other string, ready f
 		t.Errorf("credentials of another cluster: %s", e.Message)
 	}
 	refused(t, admin, "updateCluster", in("kubeconfig", strings.ReplaceAll(kubeconfig, token, "wrong")), "INVALID", "input.kubeconfig")
-	refused(t, person(t, "mallory"), "updateCluster", in("alias", "mine"), "NOT_FOUND", "input.cluster")
-	for _, who := range []string{"alice", "bob"} {
-		refused(t, person(t, who), "updateCluster", in("alias", "mine"), "NOT_FOUND", "input.cluster")
+	for _, who := range []string{"alice", "bob", "mallory"} {
+		hiddenCluster(t, who, "updateCluster", in("alias", "mine"))
 	}
 	refused(t, person(t, "alice"), "updateCluster", in("cluster", "m1", "alias", "mine"), "FORBIDDEN", "input.cluster")
+	tried("updateCluster", wrongUser)
 	must[clusterPayload](t, admin, "updateCluster", in("alias", "Tried", "kubeconfig", kubeconfig, "dryRun", true), clusterFields)
 	loaded, err := clientcmd.Load([]byte(kubeconfig))
 	if err != nil {
@@ -137,6 +138,17 @@ func changesCluster(t *testing.T, name, token, kubeconfig, other string, ready f
 	ready("updateCluster", "Third m3")
 }
 
+// hiddenCluster sends a mutation as one who may not see its cluster, and finds no difference to a cluster that is missing.
+func hiddenCluster(t *testing.T, who, mutation string, input map[string]any) {
+	t.Helper()
+	name, missing := fmt.Sprint(input["cluster"]), "none-such"
+	hidden := refused(t, person(t, who), mutation, input, "NOT_FOUND", "input.cluster")
+	absent := refused(t, person(t, who), mutation, but(input, "cluster", missing), "NOT_FOUND", "input.cluster")
+	if strings.ReplaceAll(hidden.Message, name, missing) != absent.Message {
+		t.Errorf("%s can tell a cluster that is hidden from one that is missing: %s, %s", who, hidden.Message, absent.Message)
+	}
+}
+
 // removesCluster removes it, which a cluster that is joined does not allow.
 func removesCluster(t *testing.T, name, secret string) {
 	t.Helper()
@@ -144,8 +156,11 @@ func removesCluster(t *testing.T, name, secret string) {
 	refused(t, admin, "removeCluster", map[string]any{"cluster": "m3"}, "CONFLICT", "input.cluster")
 	refused(t, admin, "removeCluster", map[string]any{"cluster": "k-beta"}, "INVALID", "input.cluster")
 	refused(t, admin, "removeCluster", map[string]any{"cluster": name, "resourceVersion": "1"}, "CONFLICT", "input.resourceVersion")
-	refused(t, person(t, "mallory"), "removeCluster", map[string]any{"cluster": "m3"}, "NOT_FOUND", "input.cluster")
+	for _, who := range []string{"alice", "mallory"} {
+		hiddenCluster(t, who, "removeCluster", map[string]any{"cluster": "m3"})
+	}
 	refused(t, person(t, "bob"), "removeCluster", map[string]any{"cluster": "m3"}, "FORBIDDEN", "input.cluster")
+	tried("removeCluster", wrongUser)
 	if must[clusterPayload](t, admin, "removeCluster", map[string]any{"cluster": name, "dryRun": true}, "removed "+clusterFields).Removed {
 		t.Error("a dry run removed it")
 	}
