@@ -13,6 +13,7 @@ import (
 
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/test/internal/gql"
 )
 
 type clusterPayload struct {
@@ -111,27 +112,44 @@ func changesCluster(t *testing.T, name, token, kubeconfig, other string, ready f
 	in := func(more ...any) map[string]any {
 		return but(map[string]any{"cluster": name, "resourceVersion": version()}, more...)
 	}
+	send := func(more ...any) (clusterPayload, []gql.Error) {
+		t.Helper()
+		return mutateLatest[clusterPayload](t, admin, "updateCluster", func() map[string]any { return in(more...) }, clusterFields+" kubeSystemID mayJoin credentialsExpireTime")
+	}
+	refuse := func(argument string, more ...any) gql.Error {
+		t.Helper()
+		_, errs := send(more...)
+		return only(t, "updateCluster", in(more...), errs, "INVALID", argument)
+	}
+	update := func(more ...any) clusterPayload {
+		t.Helper()
+		payload, errs := send(more...)
+		if len(errs) > 0 {
+			t.Fatalf("updateCluster(%v): %v", more, errs)
+		}
+		return payload
+	}
 	refused(t, admin, "updateCluster", in("resourceVersion", "1"), "CONFLICT", "input.resourceVersion")
-	if e := refused(t, admin, "updateCluster", in("kubeconfig", other), "INVALID", "input.kubeconfig"); !strings.Contains(e.Message, "another cluster") {
+	if e := refuse("input.kubeconfig", "kubeconfig", other); !strings.Contains(e.Message, "another cluster") {
 		t.Errorf("credentials of another cluster: %s", e.Message)
 	}
-	refused(t, admin, "updateCluster", in("kubeconfig", strings.ReplaceAll(kubeconfig, token, "wrong")), "INVALID", "input.kubeconfig")
+	refuse("input.kubeconfig", "kubeconfig", strings.ReplaceAll(kubeconfig, token, "wrong"))
 	for _, who := range []string{"alice", "bob", "mallory"} {
 		hiddenCluster(t, who, "updateCluster", in("alias", "mine"))
 	}
 	refused(t, person(t, "alice"), "updateCluster", in("cluster", "m1", "alias", "mine"), "FORBIDDEN", "input.cluster")
 	tried("updateCluster", wrongUser)
-	must[clusterPayload](t, admin, "updateCluster", in("alias", "Tried", "kubeconfig", kubeconfig, "dryRun", true), clusterFields)
+	update("alias", "Tried", "kubeconfig", kubeconfig, "dryRun", true)
 	loaded, err := clientcmd.Load([]byte(kubeconfig))
 	if err != nil {
 		t.Fatal(err)
 	}
 	with := loaded.Clusters["x"]
-	got := must[clusterPayload](t, admin, "updateCluster", in("token", token, "apiEndpoint", with.Server, "certificateAuthority", string(with.CertificateAuthorityData)), clusterFields+" kubeSystemID mayJoin credentialsExpireTime")
+	got := update("token", token, "apiEndpoint", with.Server, "certificateAuthority", string(with.CertificateAuthorityData))
 	if got.KubeSystemID == nil || *got.KubeSystemID != name {
 		t.Errorf("the credentials lead to %v", got.KubeSystemID)
 	}
-	got = must[clusterPayload](t, admin, "updateCluster", in("alias", "Third m3", "provider", "", "region", "south", "zone", "", "labels", []any{map[string]any{"key": "env", "value": "other"}}, "kubeconfig", kubeconfig), clusterFields)
+	got = update("alias", "Third m3", "provider", "", "region", "south", "zone", "", "labels", []any{map[string]any{"key": "env", "value": "other"}}, "kubeconfig", kubeconfig)
 	if c := got.Cluster; c == nil || c.Alias != "Third m3" || c.Provider != "" || c.Region != "south" || c.Labels[0].Value != "other" {
 		t.Errorf("changed: %+v", c)
 	}

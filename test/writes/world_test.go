@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
@@ -83,10 +84,26 @@ func must[T any](t testing.TB, as *gql.Client, name string, input map[string]any
 func refused(t testing.TB, as *gql.Client, name string, input map[string]any, code, argument string) gql.Error {
 	t.Helper()
 	_, errs := mutate[map[string]any](t, as, name, input, "consistencyToken")
+	return only(t, name, input, errs, code, argument)
+}
+
+// only is the single error of a mutation, which has to be of one kind, about one input.
+func only(t testing.TB, name string, input map[string]any, errs []gql.Error, code, argument string) gql.Error {
+	t.Helper()
 	if len(errs) != 1 || errs[0].Extensions.Code != code || errs[0].Extensions.Argument != argument {
 		t.Fatalf("%s(%v): got %v, want one %s at %q", name, input, errs, code, argument)
 	}
 	return errs[0]
+}
+
+// mutateLatest sends a mutation of an object that controllers write too: with its version, and again while that has moved.
+func mutateLatest[T any](t testing.TB, as *gql.Client, name string, input func() map[string]any, selection string) (payload T, errs []gql.Error) {
+	t.Helper()
+	poll.True(t, within, name+" is sent with the latest version", func() bool {
+		payload, errs = mutate[T](t, as, name, input(), selection)
+		return !moved(errs)
+	})
+	return payload, errs
 }
 
 // moved reports whether a change was refused because its object was written since it was
