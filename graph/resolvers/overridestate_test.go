@@ -69,6 +69,12 @@ func capturedRows(t *testing.T, name string) map[string]indextest.Row {
 		r.Body = map[string]any{"spec": o.Body["spec"], "status": o.Body["status"]}
 		rows[base] = r
 	}
+	// The policy that claims it was not captured; the binding has its placement.
+	claim := rows["template"].Annotations
+	spec, _ := rows["binding"].Body["spec"].(map[string]any)
+	policy := fleettest.Row(index.PropagationPolicies, "k-alpha", claim["propagationpolicy.karmada.io/namespace"], claim["propagationpolicy.karmada.io/name"])
+	policy.Body = map[string]any{"spec": map[string]any{"placement": spec["placement"]}}
+	rows["policy"] = policy
 	return rows
 }
 

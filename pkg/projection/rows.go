@@ -9,7 +9,7 @@ import (
 // Version is that of what the projector computes: it changes with the meaning of a
 // column, and all rows are then projected again. A row of a later version answers queries of an
 // earlier one.
-const Version = 6
+const Version = 7
 
 // earliest is the earliest version whose rows answer queries, except those that since lists. Rows of
 // a version before it are not read, so that a release raises it when the meaning of a column changes.

@@ -69,7 +69,13 @@ type made struct {
 	Since, Received time.Time
 	// SinceGeneration reports that it begins with the generation of claim.Version.
 	SinceGeneration bool
+	// IsEvent reports that a subscription made it.
+	IsEvent bool
 }
+
+// overridesWithin is for how long an event may take a cluster for well that does not have a change of an
+// override policy yet (docs/subscriptions.md).
+const overridesWithin = 2 * time.Second
 
 // history collects claims.
 type history struct {
@@ -131,9 +137,10 @@ func (j *history) answer(by string, at interval, w *workloadAnswer, written int6
 
 // event records what an event of a subscription says about a workload. The interval of
 // its claim begins when the template got the generation that the event shows: later
-// versions differ in what Karmada notes, and not in what is asked for.
+// versions differ in what Karmada notes, and not in what is asked for. Its state is computed from what the
+// instance has, which does not show whether a cluster has the latest change of an override policy already.
 func (j *history) event(by string, received time.Time, w *workloadAnswer) {
-	j.add(by, w, made{claim: claim{By: by + " at " + stamp(&received)}, SinceGeneration: true, Received: received})
+	j.add(by, w, made{claim: claim{By: by + " at " + stamp(&received)}, SinceGeneration: true, IsEvent: true, Received: received})
 }
 
 func (j *history) add(by string, w *workloadAnswer, m made) {
@@ -190,6 +197,9 @@ func (j *history) timed(c *clock, t *timeline) []claim {
 			m.After = max(m.After, t.begun(objectKey{m.Workload.Instance, m.Workload.Kind, m.Workload.Name}, m.Version))
 		}
 		m.Until = c.until(m.Received)
+		if m.IsEvent {
+			m.OverridesSince = c.from(m.Received.Add(-overridesWithin))
+		}
 		all = append(all, m.claim)
 	}
 	return all

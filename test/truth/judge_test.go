@@ -34,6 +34,8 @@ type claim struct {
 	Version int64
 	// Counts are what a HEALTHY says beside it; nil for nothing.
 	Counts *counts
+	// OverridesSince is set where each cluster may still be as any override policy since then asked for.
+	OverridesSince int64
 }
 
 // counts are the replicas that an answer shows.
@@ -140,10 +142,10 @@ func (m *moment) judge(c claim) {
 		return
 	}
 	m.scheduled(w, template, p, b)
-	o, _ := fact[override](m, objectKey{w.Instance, kindOverride, w.Name})
+	overrides := m.overrides(c)
 	var desired, ready int32
 	for _, cluster := range slices.Sorted(maps.Keys(b.Clusters)) {
-		object := m.runs(w, cluster, expected(w.Kind, template, p, b, o, cluster), template)
+		object := m.runsAny(w, cluster, overrides, func(o override) wanted { return expected(w.Kind, template, p, b, o, cluster) }, template)
 		desired, ready = desired+object.Replicas, ready+object.Ready
 		if c.Counts != nil {
 			m.placed(c.Counts, cluster, object)
@@ -160,6 +162,32 @@ func (m *moment) judge(c claim) {
 			m.wrongf("it is not scheduled to %s", cluster)
 		}
 	}
+}
+
+// overrides are the override policies that a claim may be about, the latest first.
+func (m *moment) overrides(c claim) []override {
+	key := objectKey{c.Workload.Instance, kindOverride, c.Workload.Name}
+	latest, _ := fact[override](m, key)
+	all := []override{latest}
+	if c.OverridesSince == 0 {
+		return all
+	}
+	for _, at := range append(m.timeline.changes(key, c.OverridesSince, m.at), c.OverridesSince) {
+		earlier, _ := m.timeline.at(key, at).(override)
+		all = append(all, earlier)
+	}
+	return all
+}
+
+// runsAny is runs for the first of some override policies that the member fits, and for the latest where it fits none.
+func (m *moment) runsAny(w workloadKey, cluster string, overrides []override, want func(override) wanted, template running) running {
+	for _, o := range overrides {
+		tried := moment{timeline: m.timeline, at: m.at}
+		if object := tried.runs(w, cluster, want(o), template); len(tried.wrong) == 0 {
+			return object
+		}
+	}
+	return m.runs(w, cluster, want(overrides[0]), template)
 }
 
 // version checks which version of the template a claim is about.

@@ -13,6 +13,11 @@ const patience = 20 * time.Second
 // waits for it.
 const longest = 30 * time.Minute
 
+// settling is how long an operation that wrote override policies has to stay done. What a cluster reports says
+// which version of the template it runs, and not with which overrides: until the cluster got these, it reports
+// the state of before them.
+const settling = 2 * time.Second
+
 // judge decides about one operation, finding after finding, whether it is over.
 type judge struct {
 	id string
@@ -20,6 +25,8 @@ type judge struct {
 	// since is when the trouble that is seen now was seen first.
 	since  time.Time
 	reason string
+	// done is when it was seen done, without a break since.
+	done time.Time
 }
 
 // next makes the progress of a finding. It looks again after wait, when only time
@@ -30,9 +37,17 @@ func (j *judge) next(f finding, now time.Time) (p Progress, wait time.Duration) 
 		p.Message = &f.waits
 	}
 	left := j.op.Began.Add(longest).Sub(now)
+	if !f.done() || f.trouble != nil {
+		j.done = time.Time{}
+	} else if j.done.IsZero() {
+		j.done = now
+	}
 	if f.trouble == nil {
 		j.reason = ""
+		unsettled := settling - now.Sub(j.done)
 		switch {
+		case f.done() && j.op.overrides() && unsettled > 0:
+			return p, unsettled
 		case f.done():
 			p.State, p.Message = Succeeded, nil
 			return p, 0

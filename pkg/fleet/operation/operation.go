@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kairship-io/kairship/pkg/index"
@@ -191,6 +192,13 @@ func one(name StepName, done bool, message string) Step {
 		s.Message = &message
 	}
 	return s
+}
+
+// overrides reports whether the operation wrote override policies.
+func (o Operation) overrides() bool {
+	return slices.ContainsFunc(o.Objects, func(w Object) bool {
+		return w.ResourceVersion != "" && w.Group == index.OverridePolicies.Group && (w.Kind == index.OverridePolicies.Kind || w.Kind == index.ClusterOverridePolicies.Kind)
+	})
 }
 
 func (f finding) done() bool {

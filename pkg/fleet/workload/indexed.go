@@ -33,9 +33,13 @@ func (i *indexed) Binding() (*workv1alpha2.ResourceBinding, error) {
 	return nil, nil //nolint:nilnil // It is another template's.
 }
 
-// Policy implements Source.
+// Policy implements Source. It reads the policy regardless of the user's visibility, as OverridePolicies does.
 func (i *indexed) Policy(ref *PolicyRef) (*policyv1alpha1.PropagationPolicy, error) {
-	return decodedOptional[policyv1alpha1.PropagationPolicy](i, policyKey(i.Indexed.Cluster, ref), index.Whole)
+	o, err := index.Find(i.ctx, i.service.evidence, policyKey(i.Indexed.Cluster, ref), index.Whole)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	return index.Decode[policyv1alpha1.PropagationPolicy](o)
 }
 
 // Members implements Source.

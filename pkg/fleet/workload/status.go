@@ -37,6 +37,10 @@ type Facts struct {
 	// claim is about to end.
 	Policy *policyv1alpha1.PropagationPolicy
 
+	// PolicyMissing reports that the policy that claimed the template is known not to exist. Karmada removes its
+	// claim before the policy, and the two are watched separately; the claim may also have been left behind.
+	PolicyMissing bool
+
 	// Members are the instance's member clusters by name. A nil map means that
 	// the caller did not look: every cluster counts as reachable. In a map that
 	// is not nil, a missing cluster is one that the instance no longer has.

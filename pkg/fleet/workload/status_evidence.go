@@ -47,6 +47,8 @@ func (in Facts) PendingDecision() (PendingDecision, string) {
 		return "", "" // No decision will follow.
 	case spec.Resource.UID != "" && in.Template.UID != "" && spec.Resource.UID != in.Template.UID:
 		return PendingBinding, "Karmada's binding is still that of an earlier object of this name"
+	case in.PolicyMissing:
+		return PendingClaim, "the propagation policy that claims it does not exist"
 	case in.policyLeaves():
 		return PendingClaim, "the propagation policy that claims it is being deleted"
 	case in.policyChanged():
@@ -127,6 +129,13 @@ func (o *observation) replicas() int32 {
 		return *o.object.Spec.Replicas
 	}
 	return o.status.Replicas
+}
+
+// scaledOtherwise reports whether the member's object is known to ask for another number of replicas than it
+// has to. The template's generation does not show that: Karmada may send a change of the template before the
+// scheduler has divided its replicas, and the division afterwards.
+func (o *observation) scaledOtherwise(kind Kind, desired *int32) bool {
+	return hasReplicas(kind) && desired != nil && o.object != nil && o.object.Spec.Replicas != nil && *o.object.Spec.Replicas != *desired
 }
 
 // retained reports whether the member decides about the number of replicas.

@@ -39,6 +39,7 @@ func Gather(kind Kind, template *Object, from Source) (*Facts, error) {
 		if f.Policy, err = from.Policy(ref); err != nil {
 			return nil, err
 		}
+		f.PolicyMissing = f.Policy == nil
 	}
 	if f.Members, err = from.Members(); err != nil {
 		return nil, err

@@ -100,6 +100,8 @@ func rolloutHealth(in Facts, p PlacementStatus, seen *observation) (Health, stri
 		return HealthDegraded, "the rollout failed: " + object.JoinReason(progressing.Reason, progressing.Message)
 	case !held(in, p) && behind(in, seen):
 		return HealthProgressing, "the latest change has not reached the cluster yet"
+	case !held(in, p) && seen.scaledOtherwise(in.Kind, p.Desired):
+		return HealthProgressing, fmt.Sprintf("the change to %d replicas has not reached the cluster yet", *p.Desired)
 	case s.ObservedGeneration > 0 && s.ObservedGeneration < seen.generation:
 		return HealthProgressing, "the cluster has not acted on the latest change yet"
 	case p.Desired == nil:

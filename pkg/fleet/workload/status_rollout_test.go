@@ -44,6 +44,15 @@ func TestRollout(t *testing.T) {
 			counts: ReplicaCounts{4, 4, 4, 4}, health: HealthProgressing, message: "m1: the latest change has not reached the cluster yet",
 		},
 		{
+			reason: "the template's change came before the division of its replicas: for a moment as many run as are asked for now",
+			in: func(t *testing.T) Facts {
+				in := on(status(2, 2, 2, 2, complete))(t)
+				in.Binding.Spec.Clusters[0].Replicas = 2
+				return in
+			},
+			counts: ReplicaCounts{2, 2, 2, 2}, health: HealthProgressing, message: "m1: the change to 2 replicas has not reached the cluster yet",
+		},
+		{
 			reason: "the member's controller has not looked at the last change",
 			in:     on(`"spec":{"replicas":4},"status":{"observedGeneration":4,"readyReplicas":2,"availableReplicas":2,"updatedReplicas":2}`),
 			counts: ReplicaCounts{4, 2, 2, 2}, health: HealthProgressing, message: "m1: the cluster has not acted on the latest change yet",

@@ -37,6 +37,7 @@ func customMembers(t *testing.T, w *world) {
 			Text: fmt.Sprintf(`{"metadata":{"name":%q},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`, name),
 		})
 	}
+	w.index.Save(t, policyOf("shop", "web"))
 	w.drain(t)
 }
 

@@ -101,10 +101,8 @@ func TestPolicy(t *testing.T) {
 		c := load(t, "frontend")
 		w.save(t, c)
 		ref := workload.PolicyRefOf(c.facts.Template)
-		policy := projectiontest.Object{
-			Cluster: "k-alpha", Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies", Namespace: ref.Namespace, Name: ref.Name,
-			UID: "p", ResourceVersion: "1", Text: `{"spec":{"resourceSelectors":[],"placement":{"clusterAffinity":{"clusterNames":["m9"]}}}}`,
-		}
+		policy := policyOf(ref.Namespace, ref.Name)
+		policy.ResourceVersion = "2"
 		index.Save(t, policy)
 		w.drain(t)
 		if got := w.row(t, c.key).Health; got != string(workload.HealthProgressing) {
@@ -113,8 +111,17 @@ func TestPolicy(t *testing.T) {
 		w.agrees(t, "the policy changed", 0)
 		index.Delete(t, policy)
 		w.drain(t)
-		w.is(t, "the policy is deleted", c)
+		c.facts.Policy, c.facts.PolicyMissing = nil, true
+		w.is(t, "the policy is deleted, and its claim is left", c)
 	})
+}
+
+// policyOf is a policy as the collector writes it, of a placement that is no workload's here.
+func policyOf(namespace, name string) projectiontest.Object {
+	return projectiontest.Object{
+		Cluster: "k-alpha", Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies", Namespace: namespace, Name: name,
+		UID: "p", ResourceVersion: "1", Text: `{"spec":{"resourceSelectors":[],"placement":{"clusterAffinity":{"clusterNames":["m9"]}}}}`,
+	}
 }
 
 // TestWork: what a Work records of override policies is part of the state.
@@ -171,15 +178,15 @@ func TestOverridePolicies(t *testing.T) {
 			health, message string
 		}{
 			{"a policy was changed", func() { index.Save(t, c.change(t, own, `"value": 5`, `"value": 6`)) },
-				progressed, `m2: a change of override policy "override-replicas"` + events + "; 5 of 6 replicas updated"},
+				progressed, `m2: a change of override policy "override-replicas"` + events + "; the change to 6 replicas has not reached the cluster yet"},
 			{"the Work follows", func() { index.Save(t, c.change(t, "work-m2", `\"value\":5`, `\"value\":6`)) },
-				progressed, "m2: 5 of 6 replicas updated"},
+				progressed, "m2: the change to 6 replicas has not reached the cluster yet"},
 			{"both are as before", func() {
 				index.Save(t, c.change(t, own, `"value": 6`, `"value": 5`))
 				index.Save(t, c.change(t, "work-m2", `\"value\":6`, `\"value\":5`))
 			}, healthy, ""},
 			{"a policy was deleted", func() { index.Delete(t, c.objects[own]) },
-				progressed, "m2: 3 surplus replicas are still to go"},
+				progressed, "m2: the change to 2 replicas has not reached the cluster yet"},
 			{"it is there again", func() { index.Save(t, c.objects[own]) }, healthy, ""},
 			{"a policy was made", func() { index.Save(t, fresh) }, progressed, `m2: override policy "fresh"` + events},
 			{"and deleted", func() { index.Delete(t, fresh) }, healthy, ""},

@@ -103,7 +103,28 @@ func load(t *testing.T, name string) *captured {
 			add(base, "k-alpha", t, &o.ObjectMeta, text)
 		}
 	}
+	if ref := workload.PolicyRefOf(template); ref != nil && c.facts.Binding != nil {
+		c.facts.Policy = claiming(ref, c.facts.Binding)
+		text, err := json.Marshal(c.facts.Policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := index.PropagationPolicies
+		if ref.ClusterScoped() {
+			of = index.ClusterPropagationPolicies
+		}
+		add("policy", "k-alpha", of, &c.facts.Policy.ObjectMeta, string(text))
+	}
 	return c
+}
+
+// claiming is the policy that claimed a captured workload, as far as its binding has it: it was not captured.
+func claiming(ref *workload.PolicyRef, b *workv1alpha2.ResourceBinding) *policyv1alpha1.PropagationPolicy {
+	p := &policyv1alpha1.PropagationPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name, UID: "policy", ResourceVersion: "1"}}
+	if b.Spec.Placement != nil {
+		p.Spec.Placement = *b.Spec.Placement
+	}
+	return p
 }
 
 // change makes the object a later version, with a part of its text replaced.
