@@ -8,6 +8,7 @@ import { mkdirSync } from 'node:fs';
 
 import * as access from './access.mjs';
 import { check } from './axe.mjs';
+import * as changes from './changes.mjs';
 import * as policies from './policies.mjs';
 import { fleet, open, person, signIn, step } from './world.mjs';
 
@@ -22,6 +23,7 @@ const pages = [
   ...['graph', 'pods', 'manifest', 'timeline'].map((tab) => `/instances/alpha/workloads/DEPLOYMENT/shop/frontend?tab=${tab}`),
   ...policies.pages,
   ...access.pages,
+  ...changes.pages,
 ];
 const stuck = '/instances/alpha/workloads/DEPLOYMENT/shop/stuck';
 const frontend = '/instances/alpha/workloads/DEPLOYMENT/shop/frontend';
@@ -154,6 +156,7 @@ try {
 
   await policies.run(world);
   await access.run(world);
+  await changes.run(world, person);
 
   const accessible = async (colorScheme, locale) => {
     const { page, close } = await world.newPage({ colorScheme, locale });
@@ -185,7 +188,7 @@ try {
 
   if (process.env.SCREENSHOTS) {
     mkdirSync(process.env.SCREENSHOTS, { recursive: true });
-    const names = { fleet: '/', workloads: '/workloads', why: stuck, graph: `${frontend}?tab=graph`, policy: '/instances/alpha/policies/PROPAGATION_POLICY/shop/frontend?tab=edit', cluster: '/instances/alpha/clusters/m1?tab=loss' };
+    const names = { fleet: '/', workloads: '/workloads', why: stuck, graph: `${frontend}?tab=graph`, policy: '/instances/alpha/policies/PROPAGATION_POLICY/shop/frontend?tab=edit', cluster: '/instances/alpha/clusters/m1?tab=loss', clusters: '/clusters', 'new-policy': '/instances/alpha/new-policy' };
     for (const colorScheme of ['light', 'dark']) {
       const { page, close } = await world.newPage({ colorScheme, viewport: { width: 1280, height: 760 } });
       await signIn(page, 'admin');

@@ -33,6 +33,7 @@ const policy = createRoute({
   component: lazyRouteComponent(() => import('../policies/PolicyPage.tsx'), 'PolicyPage'),
   validateSearch: (search: Record<string, unknown>): { tab?: 'edit' } => (search['tab'] === 'edit' ? { tab: 'edit' } : {}),
 });
+const newPolicy = createRoute({ getParentRoute: () => root, path: '/instances/$instance/new-policy', component: lazyRouteComponent(() => import('../policies/NewPolicyPage.tsx'), 'NewPolicyPage') });
 const instance = createRoute({ getParentRoute: () => root, path: '/instances/$instance', component: lazyRouteComponent(() => import('../instances/InstancePage.tsx'), 'InstancePage') });
 const member = createRoute({
   getParentRoute: () => root,
@@ -49,7 +50,7 @@ const activity = createRoute({
   validateSearch: readActivitySearch,
 });
 
-export const router = createRouter({ routeTree: root.addChildren([fleet, workloads, workload, policies, policy, clusters, instance, access, member, activity]), defaultPreload: false });
+export const router = createRouter({ routeTree: root.addChildren([fleet, workloads, workload, policies, policy, newPolicy, clusters, instance, access, member, activity]), defaultPreload: false });
 
 declare module '@tanstack/react-router' {
   interface Register {

@@ -1,6 +1,6 @@
-import { Alert, Badge, Group, Skeleton, Stack, Tabs, Text, Title } from '@mantine/core';
+import { Alert, Badge, Button, Group, Skeleton, Stack, Tabs, Text, Title } from '@mantine/core';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useMemo, type ReactElement } from 'react';
+import { useEffect, useMemo, useState, type ReactElement } from 'react';
 import { useQuery, useSubscription } from 'urql';
 
 import { useT } from '../app/i18n.ts';
@@ -11,8 +11,11 @@ import { Problem } from '../shared/Problem.tsx';
 import { useRefetch } from '../shared/useRefetch.ts';
 import { WorkloadLines } from '../shared/WorkloadLines.tsx';
 import { CordonButton } from './Cordon.tsx';
+import { DrainDialog } from './DrainDialog.tsx';
+import { LeaveDialog } from './LeaveDialog.tsx';
 import { Loss } from './Loss.tsx';
 import { isCordoned, type MemberKey } from './member.ts';
+import { isDrained } from './membership.ts';
 import { MemberChanges, MemberQuery } from './memberQueries.ts';
 import { Nodes } from './Nodes.tsx';
 import { Overview } from './Overview.tsx';
@@ -35,6 +38,7 @@ export function MemberPage(): ReactElement {
     document.title = `${name} · Kairship`;
   }, [name]);
 
+  const [dialog, setDialog] = useState<{ name: 'drain' | 'leave'; undo: boolean }>();
   const found = data?.instance ?? undefined;
   const member = found?.memberCluster ?? undefined;
   if (found === undefined || member === undefined) {
@@ -83,8 +87,20 @@ export function MemberPage(): ReactElement {
         <Group gap="sm">
           <Freshness of={member.freshness} />
           <CordonButton of={key} member={member} may={may} done={refetch} />
+          {may && (
+            <Button variant="default" size="xs" onClick={() => setDialog({ name: 'drain', undo: isDrained(member.taints) })}>
+              {t(isDrained(member.taints) ? 'cluster.undoDrain' : 'cluster.drain')}
+            </Button>
+          )}
+          {may && member.managed && (
+            <Button variant="default" size="xs" onClick={() => setDialog({ name: 'leave', undo: false })}>
+              {t('cluster.leave')}
+            </Button>
+          )}
         </Group>
       </Group>
+      {dialog?.name === 'drain' && <DrainDialog of={key} undo={dialog.undo} close={() => setDialog(undefined)} done={refetch} />}
+      {dialog?.name === 'leave' && <LeaveDialog of={key} close={() => setDialog(undefined)} done={refetch} />}
       <Problem error={error} part retry={refetch} />
       {!member.ready && (
         <Alert color="red" variant="light" className="kairship-alert">

@@ -1,8 +1,9 @@
-import { Group, SimpleGrid, Skeleton, Stack, Title } from '@mantine/core';
-import { useEffect, type ReactElement } from 'react';
+import { Button, Group, SimpleGrid, Skeleton, Stack, Title } from '@mantine/core';
+import { lazy, Suspense, useEffect, useState, type ReactElement } from 'react';
 import { useQuery, useSubscription } from 'urql';
 
 import { useT } from '../app/i18n.ts';
+import { useViewer } from '../app/viewer.ts';
 import { Empty } from '../shared/Empty.tsx';
 import { Freshness } from '../shared/Freshness.tsx';
 import { Problem } from '../shared/Problem.tsx';
@@ -10,6 +11,9 @@ import { useRefetch } from '../shared/useRefetch.ts';
 import { InstanceCard } from './InstanceCard.tsx';
 import { Problems } from './Problems.tsx';
 import { FleetChanges, FleetQuery, ProblemChanges } from './queries.ts';
+
+// Few visits register anything.
+const RegisterInstance = lazy(() => import('./RegisterInstance.tsx').then((module) => ({ default: module.RegisterInstance })));
 
 /** FleetPage shows what needs attention first, then every instance. */
 export function FleetPage(): ReactElement {
@@ -22,6 +26,8 @@ export function FleetPage(): ReactElement {
     document.title = `${t('fleet.title')} · Kairship`;
   }, [t]);
 
+  const { seesAllInstances } = useViewer();
+  const [registers, setRegisters] = useState(false);
   const counts = new Map(data?.counted.facets[0]?.values.map((v) => [v.value, v.count]));
   return (
     <Stack gap="lg" maw={1400}>
@@ -29,15 +35,27 @@ export function FleetPage(): ReactElement {
         <Title order={1}>{t('fleet.title')}</Title>
         <Freshness of={data?.instances.freshness} />
       </Group>
+      {registers && (
+        <Suspense>
+          <RegisterInstance close={() => setRegisters(false)} done={refetch} />
+        </Suspense>
+      )}
       <Problem error={error} part={data !== undefined} retry={refetch} />
       {data === undefined && fetching && <Skeleton h={240} />}
       {data && (
         <>
           <Problems data={data} />
           <Stack gap="sm" component="section" aria-labelledby="instances">
-            <Title order={2} id="instances">
-              {t('fleet.instances')}
-            </Title>
+            <Group justify="space-between">
+              <Title order={2} id="instances">
+                {t('fleet.instances')}
+              </Title>
+              {seesAllInstances && (
+                <Button variant="default" size="xs" onClick={() => setRegisters(true)}>
+                  {t('fleet.register')}
+                </Button>
+              )}
+            </Group>
             {data.instances.nodes.length === 0 && <Empty title={t('fleet.noInstances')} hint={t('fleet.noInstancesHint')} />}
             <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
               {data.instances.nodes.map((instance) => (

@@ -23,7 +23,7 @@ export const zh: Texts = {
     more_other: '还有 {{count}} 个工作负载', instances: '实例', noInstances: '您看不到任何实例', noInstancesHint: '请向管理员申请实例上的角色，或注册第一个实例。',
     clustersReady: '就绪集群', nodesReady: '就绪节点', allocated: '已分配', cpu: 'CPU', memory: '内存', pods: 'Pod', workloads_one: '{{count}} 个工作负载',
     workloads_other: '{{count}} 个工作负载', karmada: 'Karmada {{version}}', instance: '实例', cluster: '集群', credentialsExpire: '凭证将于 {{time}} 过期',
-    notReady: '未就绪', noSummary: '暂无数据',
+    notReady: '未就绪', noSummary: '暂无数据', register: '注册实例', version: 'Karmada 版本', kubeconfigHint: 'Karmada 管理员的凭证，使用其当前上下文，之后不再显示。', reached: '可以注册该实例。',
   },
   workloads: {
     title: '工作负载', search: '名称、命名空间、标签或镜像', labels: '标签选择器', labelsHint: '例如 app=web,tier!=cache', filters: '筛选', clear: '清除筛选', columns: '列',
@@ -32,6 +32,20 @@ export const zh: Texts = {
     ready: '就绪', clusters: '集群', images: '镜像', age: '存在时间', moreValues_one: '还有 {{count}} 个值', moreValues_other: '还有 {{count}} 个值',
     facet: { HEALTH: '健康状况', INSTANCE: '实例', KIND: '类型', NAMESPACE: '命名空间', CLUSTER: '集群', IMAGE: '镜像', LABEL: '标签' },
   },
+  bulk: {
+    open: '批量变更…', title_one: '变更 {{count}} 个工作负载', title_other: '变更 {{count}} 个工作负载', action: '操作', labels: '标签', labelsHint: 'key=value 设置标签，key- 移除标签。Pod 的标签不变。',
+    maxFailed: '失败达到此比例时停止', maxFailedHint: '正在进行的变更会完成。', try: '显示影响范围', confirm_one: '变更 {{count}} 个工作负载', confirm_other: '变更 {{count}} 个工作负载', close: '关闭',
+    would: '变更的效果', did: '变更结果', changed: '{{count}} 个已变更', failed: '{{count}} 个失败', skipped: '{{count}} 个跳过', typeCount: '输入 {{count}} 以确认',
+    actions: { RESTART: '重启', SCALE: '扩缩容', SET_IMAGE: '更换镜像', PAUSE: '暂停', RESUME: '恢复', LABEL: '修改标签', DELETE: '删除' }, outcome: { CHANGED: '变更', FAILED: '失败', SKIPPED: '跳过' },
+  },
+  operation: {
+    title: '进度', continues: '离开此页面后操作会继续。', states: { PENDING: '等待', RUNNING: '进行中', DONE: '完成', FAILED: '失败' },
+    steps: {
+      WRITTEN: '已写入', SCHEDULED: '已选定集群', APPLIED: '集群已接受', HEALTHY: '运行正常', CREDENTIALS: '凭证有效', REGISTERED: '实例已识别', READY: '就绪', LEFT: '已离开', INSTALLED: '已安装',
+      REACHABLE: '可访问', INDEXED: '已进入索引', EVICTED: '已通知迁移', REMOVED: '旧副本已移除',
+    },
+  },
+  views: { title: '视图', none: '把筛选条件和排序保存为一个名称。', save: '保存此视图', name: '视图名称', remove: '移除视图 {{name}}' },
   workload: {
     why: '原因', graph: '分发', pods: 'Pod', manifest: '清单', events: '事件', timeline: '时间线', drift: '偏移', notFound: '没有这个工作负载',
     notFoundHint: '它可能已被删除，或者您的角色无权查看。', replicas: '{{desired}} 个中 {{ready}} 个就绪', policy: '策略', binding: '绑定', template: '模板', overrides: '覆盖',
@@ -48,7 +62,8 @@ export const zh: Texts = {
   },
   clusters: {
     title: '集群', none: '您看不到任何集群', noneHint: '加入您实例的集群会列在这里。', ready: '就绪', notReady: '未就绪', nodes: '节点', version: '版本', region: '地域',
-    instance: '实例', taints: '污点', capacity: '已分配', free: '空闲',
+    instance: '实例', taints: '污点', capacity: '已分配', free: '空闲', register: '注册集群', nameHint: '小写字母、数字和 -，在实例中也使用此名称。', alias: '显示名称',
+    kubeconfigHint: '使用其当前上下文。保存前会先对集群进行验证，且之后不再显示。', reached: '凭证有效', heat: '集群占用情况', measure: '度量', mayJoin: '可以加入实例', yes: '是', no: '否：缺少权限',
   },
   search: {
     open: '搜索', placeholder: '搜索全部内容', results: '结果', none: '没有匹配项。可搜索名称的一部分、标签、镜像和 UID。', searching: '正在搜索…', more: '还有更多结果：请输入更多内容以缩小范围。',
@@ -68,7 +83,15 @@ export const zh: Texts = {
   },
   policies: {
     title: '策略', instance: '实例', search: '名称的一部分', show: '策略种类', all: '全部', propagation: '分发', override: '覆盖', total_one: '{{count}} 个策略', total_other: '{{count}} 个策略',
-    none: '没有策略', noneMatch: '没有名称包含此文本的策略。清除文本即可查看全部。', noneHint: '策略决定哪些对象分发到哪些集群。请用 kubectl 或 API 创建。', policy: '策略', selects: '选择',
+    none: '没有策略', noneMatch: '没有名称包含此文本的策略。清除文本即可查看全部。', noneHint: '策略决定哪些对象分发到哪些集群。',
+    new: '新建策略', newOn: '在 {{instance}} 中新建策略', kindOf: '策略种类', nameFirst: '请先填写名称以及（若需要）命名空间，这里会显示策略的效果。', create: '创建', mayNotCreate: '请向该实例的管理员申请编辑者角色。', deleteOf: '删除策略 {{name}}',
+    deleteHint: '它管理的对象会被释放并保留在各集群中，直到被其他策略接管。',
+    form: {
+      selects: '选择', kind: '类型', apiVersion: 'API 版本', name: '名称', addSelector: '添加选择器', removeSelector: '移除选择器 {{n}}', clusters: '集群', clustersHint: '留空表示所有集群。',
+      division: '副本', weight: '{{cluster}} 的权重', more: '以下字段保持不变：{{fields}}',
+      divisions: { DUPLICATED: '每个集群都有全部副本', WEIGHTED: '按权重拆分', AVAILABLE: '按集群可容纳量拆分', AGGREGATED: '拆分到尽可能少的集群' },
+    },
+    policy: '策略', selects: '选择',
     clusters: '集群', governs: '管理的工作负载', replicas: '副本', rules: '规则', every: '全部', everything: '所有对象', allClusters: '所有集群', except: '除 {{clusters}} 外', divided: '副本拆分',
     weighted: '按权重拆分到各集群', aggregated: '拆分到尽可能少的集群', duplicated: '每个集群都有全部副本', unwell: '{{count}} 个异常', deleting: '正在删除',
     kind: {
@@ -81,6 +104,10 @@ export const zh: Texts = {
   cluster: {
     tab: { overview: '概览', workloads: '工作负载', nodes: '节点', loss: '若失去此集群' },
     notFound: '没有这个成员集群', notFoundHint: '它可能已离开实例，或者您的角色无权查看。', toList: '返回集群列表', memberOf: '所属实例', cordoned: '已封锁', cordon: '封锁', uncordon: '解除封锁',
+    drain: '排空', drainHint: '新对象不再调度到此集群，可以在别处运行的对象会迁移。此操作可以撤销。', drainFigures: '{{evicted}} 个离开，{{staying}} 个保留。', undoDrain: '撤销排空',
+    undoDrainHint_one: '调度器会重新决定 {{count}} 个已离开的对象。', undoDrainHint_other: '调度器会重新决定 {{count}} 个已离开的对象。', leave: '移出实例',
+    leaveHint: '{{cluster}} 将离开 {{instance}}，并保留在集群清单中。', leaveAnyway: '从集群中移除这些对象', blocked_one: '有 {{count}} 个对象分发到此集群', blocked_other: '有 {{count}} 个对象分发到此集群',
+    join: '加入', joinOf: '将 {{cluster}} 加入实例',
     uncordonHint: '新对象可以再次调度到此集群。已有对象不会迁回。', about: '基本信息', endpoint: '端点', syncMode: '同步模式', joined: '加入时间', managed: '由 Kairship 管理', credentials: '凭证到期',
     noExpiry: '未知到期时间', noTaints: '没有污点：任何对象都可以调度到此集群。', labels: '标签', noLabels: '没有标签', policies: '分发到此集群的策略', noPolicies: '您可以查看的策略都不会分发到此集群。',
     conditions: '状况', since: '自 {{time}}', nodesReady: '{{total}} 个节点中 {{ready}} 个就绪', noWorkloads: '这里没有工作负载', noWorkloadsHint: '没有策略把您可以查看的工作负载分发到此集群。',

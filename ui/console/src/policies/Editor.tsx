@@ -7,8 +7,9 @@ import { useT } from '../app/i18n.ts';
 import { Problem } from '../shared/Problem.tsx';
 import { YamlEditor } from '../shared/YamlEditor.tsx';
 import { apply, preview, read, write, type Outcome } from './change.ts';
-import type { Key } from './kinds.ts';
+import { propagates, type Key } from './kinds.ts';
 import { OutcomeView } from './Outcome.tsx';
+import { SpecForm } from './SpecForm.tsx';
 import { specOf, type Json } from './spec.ts';
 
 interface Props {
@@ -61,7 +62,7 @@ export function Editor({ of, manifest, resourceVersion, mayUpdate, done }: Props
   useEffect(() => {
     if (settled === base.text || 'error' in draft) return undefined;
     let latest = true;
-    void preview(client, of, draft.spec).then((outcome) => latest && setShown({ text: settled, outcome }));
+    void preview(client, of, { change: 'UPDATE', spec: draft.spec }).then((outcome) => latest && setShown({ text: settled, outcome }));
     return () => {
       latest = false;
     };
@@ -106,8 +107,9 @@ export function Editor({ of, manifest, resourceVersion, mayUpdate, done }: Props
             </Group>
           </Alert>
         )}
+        {mayUpdate && propagates(of.kind) && <SpecForm instance={of.instance} text={text} change={setText} />}
         <Paper withBorder className="kairship-editor-frame">
-          <YamlEditor key={base.opened} original={base.text} label={t('policies.spec')} readOnly={!mayUpdate} onChange={setText} />
+          <YamlEditor key={base.opened} original={base.text} text={text} label={t('policies.spec')} readOnly={!mayUpdate} onChange={setText} />
         </Paper>
       </Stack>
       <Stack gap="xs" component="section" aria-labelledby="preview" aria-live="polite">

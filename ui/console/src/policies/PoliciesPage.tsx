@@ -7,6 +7,7 @@ import { useQuery, useSubscription } from 'urql';
 import { useT } from '../app/i18n.ts';
 import { Empty } from '../shared/Empty.tsx';
 import { Freshness } from '../shared/Freshness.tsx';
+import { ButtonLink } from '../shared/links.tsx';
 import { Problem } from '../shared/Problem.tsx';
 import { useRefetch } from '../shared/useRefetch.ts';
 import { propagates } from './kinds.ts';
@@ -74,6 +75,11 @@ export function PoliciesPage(): ReactElement {
           value={search.show ?? 'all'}
           onChange={(value) => change({ show: value === 'propagation' || value === 'override' ? value : undefined })}
         />
+        {instance !== undefined && instances?.find((i) => i.name === instance)?.viewerCan.create && (
+          <ButtonLink to="/instances/$instance/new-policy" params={{ instance }} variant="default">
+            {t('policies.new')}
+          </ButtonLink>
+        )}
         <Text size="sm" ml="auto" role="status">
           {found ? t('policies.total', { count: search.show === undefined ? totalOf(found) : rows.length }) : ''}
         </Text>

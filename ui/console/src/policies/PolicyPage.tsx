@@ -1,6 +1,6 @@
-import { Group, Skeleton, Stack, Tabs, Text, Title } from '@mantine/core';
+import { Button, Group, Skeleton, Stack, Tabs, Text, Title } from '@mantine/core';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useMemo, type ReactElement } from 'react';
+import { lazy, Suspense, useEffect, useMemo, useState, type ReactElement } from 'react';
 import { useQuery, useSubscription } from 'urql';
 
 import { useT } from '../app/i18n.ts';
@@ -9,6 +9,7 @@ import { Freshness } from '../shared/Freshness.tsx';
 import { ButtonLink } from '../shared/links.tsx';
 import { Problem } from '../shared/Problem.tsx';
 import { useRefetch } from '../shared/useRefetch.ts';
+import { DeleteDialog } from './DeleteDialog.tsx';
 import { Governs, Rules } from './Governs.tsx';
 import { isKind, noNamespace, type Key } from './kinds.ts';
 import { PolicyChanges, PolicyQuery } from './queries.ts';
@@ -40,6 +41,7 @@ export function PolicyPage(): ReactElement {
     document.title = `${name} · Kairship`;
   }, [name]);
 
+  const [deletes, setDeletes] = useState(false);
   const propagation = data?.instance?.propagationPolicy ?? data?.instance?.clusterPropagationPolicy ?? undefined;
   const override = data?.instance?.overridePolicy ?? data?.instance?.clusterOverridePolicy ?? undefined;
   const policy = propagation ?? override;
@@ -68,8 +70,16 @@ export function PolicyPage(): ReactElement {
             {policy.deleting && ` · ${t('policies.deleting')}`}
           </Text>
         </Stack>
-        <Freshness of={policy.freshness} />
+        <Group gap="sm">
+          <Freshness of={policy.freshness} />
+          {policy.viewerCan.delete && !policy.deleting && (
+            <Button variant="default" onClick={() => setDeletes(true)}>
+              {t('action.delete')}
+            </Button>
+          )}
+        </Group>
       </Group>
+      {deletes && <DeleteDialog of={key} close={() => setDeletes(false)} done={() => void navigate({ to: '/policies', search: { instance } })} />}
       <Problem error={error} part retry={refetch} />
       <Tabs value={tab ?? 'governs'} onChange={(value) => void navigate({ search: value === 'edit' ? { tab: 'edit' } : {}, replace: true })} keepMounted={false}>
         <Tabs.List>

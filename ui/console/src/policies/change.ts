@@ -3,7 +3,10 @@ import { parseDocument, stringify } from 'yaml';
 
 import type { ResultOf, VariablesOf } from '../api/gql.ts';
 import type { Key } from './kinds.ts';
-import { OverridePreview, PropagationPreview, UpdateClusterOverride, UpdateClusterPropagation, UpdateOverride, UpdatePropagation } from './previews.ts';
+import {
+  CreateClusterOverride, CreateClusterPropagation, CreateOverride, CreatePropagation, DeleteClusterOverride, DeleteClusterPropagation, DeleteOverride, DeletePropagation, OverridePreview, PropagationPreview,
+  UpdateClusterOverride, UpdateClusterPropagation, UpdateOverride, UpdatePropagation,
+} from './previews.ts';
 import { inputOf, type Json } from './spec.ts';
 
 type PropagationSpec = NonNullable<VariablesOf<typeof UpdatePropagation>['input']['spec']>;
@@ -32,15 +35,19 @@ export function read(text: string): { spec: Json } | { error: string } {
   return typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? { spec } : { error: 'YAML: a spec has fields' };
 }
 
-/** preview asks what a change would do. The server says so where a spec is none of its schema. */
-export async function preview(client: Client, key: Key, spec: Json): Promise<Outcome> {
-  const of = { change: 'UPDATE', name: key.name, ...(key.namespace === null ? {} : { namespace: key.namespace }) } as const;
+/** Change is what is done to a policy: all but a deletion have a spec. */
+export type Change = { change: 'CREATE' | 'UPDATE'; spec: Json } | { change: 'DELETE' };
+
+/** preview asks what a change would do. What the form of a spec is wrong about is refused by the server, out of its schema. */
+export async function preview(client: Client, key: Key, what: Change): Promise<Outcome> {
+  const of = { change: what.change, name: key.name, ...(key.namespace === null ? {} : { namespace: key.namespace }) };
+  const spec = what.change === 'DELETE' ? undefined : inputOf(what.spec);
   if (key.kind === 'PROPAGATION_POLICY' || key.kind === 'CLUSTER_PROPAGATION_POLICY') {
-    const { data, error } = await client.query(PropagationPreview, { instance: key.instance, input: { ...of, spec: inputOf(spec) as PropagationSpec } }).toPromise();
+    const { data, error } = await client.query(PropagationPreview, { instance: key.instance, input: { ...of, ...(spec === undefined ? {} : { spec: spec as PropagationSpec }) } }).toPromise();
     const found = data?.instance?.policyPreview;
     return found ? { is: 'propagation', of: found } : { is: 'refused', error };
   }
-  const { data, error } = await client.query(OverridePreview, { instance: key.instance, input: { ...of, spec: inputOf(spec) as OverrideSpec } }).toPromise();
+  const { data, error } = await client.query(OverridePreview, { instance: key.instance, input: { ...of, ...(spec === undefined ? {} : { spec: spec as OverrideSpec }) } }).toPromise();
   const found = data?.instance?.overridePreview;
   return found ? { is: 'override', of: found } : { is: 'refused', error };
 }
@@ -81,5 +88,38 @@ export async function apply(client: Client, key: Key, resourceVersion: string, s
       const { data, error } = await client.mutation(UpdateClusterOverride, { input: { instance, name, resourceVersion, expect, spec: input as OverrideSpec } }).toPromise();
       return done(error, data?.updateClusterOverridePolicy, data?.updateClusterOverridePolicy?.clusterOverridePolicy);
     }
+  }
+}
+
+/** create creates the policy, if it would still do what was previewed; it returns what went wrong. */
+export async function create(client: Client, key: Key, spec: Json, expect: string): Promise<CombinedError | undefined> {
+  const of = { instance: key.instance, name: key.name, expect };
+  const namespace = key.namespace ?? '';
+  const input = inputOf(spec);
+  switch (key.kind) {
+    case 'PROPAGATION_POLICY':
+      return (await client.mutation(CreatePropagation, { input: { ...of, namespace, spec: input as PropagationSpec } }).toPromise()).error;
+    case 'CLUSTER_PROPAGATION_POLICY':
+      return (await client.mutation(CreateClusterPropagation, { input: { ...of, spec: input as PropagationSpec } }).toPromise()).error;
+    case 'OVERRIDE_POLICY':
+      return (await client.mutation(CreateOverride, { input: { ...of, namespace, spec: input as OverrideSpec } }).toPromise()).error;
+    case 'CLUSTER_OVERRIDE_POLICY':
+      return (await client.mutation(CreateClusterOverride, { input: { ...of, spec: input as OverrideSpec } }).toPromise()).error;
+  }
+}
+
+/** remove deletes the policy, if that would still do what was previewed; it returns what went wrong. */
+export async function remove(client: Client, key: Key, expect: string): Promise<CombinedError | undefined> {
+  const of = { instance: key.instance, name: key.name, expect };
+  const namespace = key.namespace ?? '';
+  switch (key.kind) {
+    case 'PROPAGATION_POLICY':
+      return (await client.mutation(DeletePropagation, { input: { ...of, namespace, allowInUse: true } }).toPromise()).error;
+    case 'CLUSTER_PROPAGATION_POLICY':
+      return (await client.mutation(DeleteClusterPropagation, { input: { ...of, allowInUse: true } }).toPromise()).error;
+    case 'OVERRIDE_POLICY':
+      return (await client.mutation(DeleteOverride, { input: { ...of, namespace, allowInUse: true } }).toPromise()).error;
+    case 'CLUSTER_OVERRIDE_POLICY':
+      return (await client.mutation(DeleteClusterOverride, { input: { ...of, allowInUse: true } }).toPromise()).error;
   }
 }

@@ -70,3 +70,43 @@ export const UpdateClusterOverride = graphql(`
     updateClusterOverridePolicy(input: $input) { clusterOverridePolicy { resourceVersion } warnings { message } }
   }
 `);
+export const CreatePropagation = graphql(`
+  mutation CreatePropagation($input: CreatePropagationPolicyInput!) {
+    createPropagationPolicy(input: $input) { consistencyToken }
+  }
+`);
+export const CreateClusterPropagation = graphql(`
+  mutation CreateClusterPropagation($input: CreateClusterPropagationPolicyInput!) {
+    createClusterPropagationPolicy(input: $input) { consistencyToken }
+  }
+`);
+export const CreateOverride = graphql(`
+  mutation CreateOverride($input: CreateOverridePolicyInput!) {
+    createOverridePolicy(input: $input) { consistencyToken }
+  }
+`);
+export const CreateClusterOverride = graphql(`
+  mutation CreateClusterOverride($input: CreateClusterOverridePolicyInput!) {
+    createClusterOverridePolicy(input: $input) { consistencyToken }
+  }
+`);
+export const DeletePropagation = graphql(`
+  mutation DeletePropagation($input: DeletePropagationPolicyInput!) {
+    deletePropagationPolicy(input: $input) { consistencyToken }
+  }
+`);
+export const DeleteClusterPropagation = graphql(`
+  mutation DeleteClusterPropagation($input: DeleteClusterPropagationPolicyInput!) {
+    deleteClusterPropagationPolicy(input: $input) { consistencyToken }
+  }
+`);
+export const DeleteOverride = graphql(`
+  mutation DeleteOverride($input: DeleteOverridePolicyInput!) {
+    deleteOverridePolicy(input: $input) { consistencyToken }
+  }
+`);
+export const DeleteClusterOverride = graphql(`
+  mutation DeleteClusterOverride($input: DeleteClusterOverridePolicyInput!) {
+    deleteClusterOverridePolicy(input: $input) { consistencyToken }
+  }
+`);

@@ -76,7 +76,21 @@ export const PoliciesQuery = graphql(
 /** InstanceNamesQuery is the instances to choose from. */
 export const InstanceNamesQuery = graphql(`
   query InstanceNames {
-    instances(first: 200) { nodes { name alias } }
+    instances(first: 200) { nodes { name alias viewerCan { create } } }
+  }
+`);
+
+/** MemberNamesQuery is the clusters that a policy may place objects in. */
+export const MemberNamesQuery = graphql(`
+  query MemberNames($instance: String!) {
+    instance(name: $instance) { memberClusters(first: 500) { nodes { name } } }
+  }
+`);
+
+/** NamespaceNamesQuery is the namespaces that a policy may be in, and whether the caller may create anything in one. */
+export const NamespaceNamesQuery = graphql(`
+  query NamespaceNames($instance: String!) {
+    instance(name: $instance) { viewerCan { create } namespaces(first: 500) { nodes { name } } }
   }
 `);
 
@@ -107,7 +121,7 @@ const GovernedFields = graphql(
   `
     fragment GovernedFields on PropagationPolicyLike @_unmask {
       ...PropagationFields
-      viewerCan { update }
+      viewerCan { update delete }
       workloads(first: 100, orderBy: { field: HEALTH }) {
         totalCount
         nodes { kind namespace name health healthMessage replicas { desired ready } placements { clusterName } }
@@ -117,7 +131,7 @@ const GovernedFields = graphql(
   [PropagationFields],
 );
 
-const OverridingFields = graphql(`fragment OverridingFields on OverridePolicyLike @_unmask { ...OverrideFields viewerCan { update } }`, [OverrideFields]);
+const OverridingFields = graphql(`fragment OverridingFields on OverridePolicyLike @_unmask { ...OverrideFields viewerCan { update delete } }`, [OverrideFields]);
 
 /** PolicyQuery is one policy, of the kind whose variable is true. */
 export const PolicyQuery = graphql(

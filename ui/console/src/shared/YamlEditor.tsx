@@ -14,6 +14,8 @@ import { nonce } from '../app/theme.ts';
 interface Props {
   /** original is the text to begin with: what differs from it is marked. */
   original: string;
+  /** text is what the editor shows; it follows what others write there. */
+  text: string;
   label: string;
   readOnly: boolean;
   onChange: (text: string) => void;
@@ -37,19 +39,20 @@ const problems = linter(({ state }): Diagnostic[] =>
   })),
 );
 
-/** YamlEditor edits YAML. Tab leaves it, as it does every field. A new key begins anew: of the properties, only onChange may change. */
-export function YamlEditor({ original, label, readOnly, onChange }: Props): ReactElement {
+/** YamlEditor edits YAML. Tab leaves it, as it does every field. A new key begins anew: of the properties, only text and onChange may change. */
+export function YamlEditor({ original, text, label, readOnly, onChange }: Props): ReactElement {
   const place = useRef<HTMLDivElement>(null);
+  const editor = useRef<EditorView>(null);
   const changed = useRef(onChange);
   changed.current = onChange;
-  const first = useRef({ original, label, readOnly });
+  const first = useRef({ original, text, label, readOnly });
   useEffect(() => {
     const of = first.current;
     if (place.current === null) return undefined;
     const view = new EditorView({
       parent: place.current,
       state: EditorState.create({
-        doc: of.original,
+        doc: of.text,
         extensions: [
           EditorView.cspNonce.of(nonce()),
           lineNumbers(),
@@ -69,7 +72,12 @@ export function YamlEditor({ original, label, readOnly, onChange }: Props): Reac
         ],
       }),
     });
+    editor.current = view;
     return () => view.destroy();
   }, []);
+  useEffect(() => {
+    const view = editor.current;
+    if (view && view.state.doc.toString() !== text) view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+  }, [text]);
   return <div ref={place} className="kairship-editor" />;
 }

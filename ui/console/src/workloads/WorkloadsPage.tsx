@@ -1,19 +1,23 @@
-import { Button, Drawer, Group, Menu, Paper, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Drawer, Group, Menu, Paper, Skeleton, Stack, Text, TextInput, Title, Tooltip } from '@mantine/core';
 import { useDebouncedCallback, useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useMemo, useState, type ReactElement } from 'react';
-import { useSubscription } from 'urql';
+import { lazy, Suspense, useEffect, useMemo, useState, type ReactElement } from 'react';
+import { useQuery, useSubscription } from 'urql';
 
 import { useT } from '../app/i18n.ts';
 import { Empty } from '../shared/Empty.tsx';
 import { Freshness } from '../shared/Freshness.tsx';
 import { Problem } from '../shared/Problem.tsx';
+import { MayChange } from './bulk.ts';
 import { columns, readHidden, shownColumns, writeHidden } from './columns.tsx';
 import { Facets } from './Facets.tsx';
 import { WorkloadChanges } from './queries.ts';
-import { filterOf, orderOf, type Order, type Search } from './search.ts';
+import { SavedViews } from './SavedViews.tsx';
+import { filterOf, orderOf, type Filter, type Order, type Search } from './search.ts';
 import { Table } from './Table.tsx';
 import { usePages } from './usePages.ts';
+
+const BulkDialog = lazy(() => import('./BulkDialog.tsx').then((module) => ({ default: module.BulkDialog })));
 
 /** followed is how large a list may be whose changes are followed: a subscription begins with all that there is. */
 const followed = 2000;
@@ -29,6 +33,9 @@ export function WorkloadsPage(): ReactElement {
   const filter = useMemo(() => filterOf(search), [search]);
   const order = useMemo(() => orderOf(search), [search]);
   const { rows, first, error, reading, more, reload, replace } = usePages(filter, order);
+  const [bulk, setBulk] = useState<Filter>();
+  const [changeable] = useQuery({ query: MayChange });
+  const mayChange = changeable.data?.instances.nodes.some((i) => i.viewerCan.create) ?? false;
   const [waiting, setWaiting] = useState(0);
   useEffect(() => {
     document.title = `${t('workloads.title')} · Kairship`;
@@ -84,6 +91,18 @@ export function WorkloadsPage(): ReactElement {
             {t('workloads.clear')}
           </Button>
         )}
+        {mayChange ? (
+          <Button variant="default" disabled={total === 0} onClick={() => setBulk(filter)}>
+            {t('bulk.open')}
+          </Button>
+        ) : (
+          <Tooltip label={t('action.notAllowed')}>
+            <Button variant="default" data-disabled aria-disabled onClick={(event) => event.preventDefault()}>
+              {t('bulk.open')}
+            </Button>
+          </Tooltip>
+        )}
+        <SavedViews search={search} />
         <Text size="sm" ml="auto" role="status">
           {first ? t('workloads.total', { count: total }) : ''}
         </Text>
@@ -110,6 +129,11 @@ export function WorkloadsPage(): ReactElement {
           )}
         </Paper>
       </Group>
+      {bulk && (
+        <Suspense>
+          <BulkDialog filter={bulk} count={total} close={() => setBulk(undefined)} done={reload} />
+        </Suspense>
+      )}
       <Drawer opened={drawer} onClose={close} title={t('workloads.filters')} position="bottom" size="80%">
         {facets}
       </Drawer>
@@ -122,6 +146,9 @@ function Texts({ search, change }: { search: Search; change: (part: Partial<Sear
   const t = useT();
   const [text, setText] = useState(search.text ?? '');
   const [labels, setLabels] = useState(search.labels ?? '');
+  // A view, or what clears the filters, changes them too.
+  useEffect(() => setText((typed) => (typed.trim() === (search.text ?? '') ? typed : (search.text ?? ''))), [search.text]);
+  useEffect(() => setLabels((typed) => (typed.trim() === (search.labels ?? '') ? typed : (search.labels ?? ''))), [search.labels]);
   const later = useDebouncedCallback((part: Partial<Search>) => change(part), 400);
   return (
     <>
