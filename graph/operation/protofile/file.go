@@ -91,7 +91,9 @@ func Of(operations []*operation.Operation, schema *ast.Schema, numbers Numbers) 
 	return text, errors.Join(f.wrong...)
 }
 
-func (f *file) refuse(format string, args ...any) { f.wrong = append(f.wrong, fmt.Errorf(format, args...)) }
+func (f *file) refuse(format string, args ...any) {
+	f.wrong = append(f.wrong, fmt.Errorf(format, args...))
+}
 
 // addOperation adds what an operation takes and answers.
 func (f *file) addOperation(op *operation.Operation) {
