@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -332,11 +333,13 @@ func TestRPCReflection(t *testing.T) {
 	stream := client.NewStream(t.Context(), grpcreflect.WithRequestHeaders(http.Header{"Authorization": {"Bearer admin"}}))
 	defer stream.Close()
 	names, err := stream.ListServices()
-	if err != nil || len(names) != 1 || names[0] != "kairship.v1.Kairship" {
+	if err != nil || len(names) != 2 || !slices.Contains(names, "kairship.v1.Kairship") {
 		t.Errorf("got %v, %v", names, err)
 	}
-	if files, err := stream.FileContainingSymbol("kairship.v1.GetViewerRequest"); err != nil || len(files) == 0 {
-		t.Errorf("got %v, %v", files, err)
+	for _, name := range []protoreflect.FullName{"kairship.v1.GetViewerRequest", "google.rpc.ErrorInfo"} {
+		if files, err := stream.FileContainingSymbol(name); err != nil || len(files) == 0 {
+			t.Errorf("got %v, %v", files, err)
+		}
 	}
 	hidden := client.NewStream(t.Context())
 	defer hidden.Close()

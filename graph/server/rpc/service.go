@@ -6,8 +6,11 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
+	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
 	"github.com/vektah/gqlparser/v2/ast"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
@@ -85,11 +88,16 @@ func reflectorOf(service protoreflect.ServiceDescriptor) (*grpcreflect.Reflector
 		}
 		return files.RegisterFile(of)
 	}
-	if err := add(service.ParentFile()); err != nil {
-		return nil, err
+	for _, file := range []protoreflect.FileDescriptor{
+		service.ParentFile(), healthv1.File_grpc_health_v1_health_proto,
+		errdetails.File_google_rpc_error_details_proto, // Clients show the details of errors by it.
+	} {
+		if err := add(file); err != nil {
+			return nil, err
+		}
 	}
-	names := grpcreflect.NamerFunc(func() []string { return []string{string(service.FullName())} })
-	return grpcreflect.NewReflector(names, grpcreflect.WithDescriptorResolver(files)), nil
+	names := []string{string(service.FullName()), grpchealth.HealthV1ServiceName}
+	return grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string { return names }), grpcreflect.WithDescriptorResolver(files)), nil
 }
 
 // Serves reports whether a request is for the methods or for reflection.
