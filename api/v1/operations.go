@@ -17,3 +17,4 @@ var Operations embed.FS
 var OpenAPI []byte
 
 //go:generate go run github.com/kairship-io/kairship/hack/openapi
+//go:generate go run github.com/kairship-io/kairship/hack/protobuf

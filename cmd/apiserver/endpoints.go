@@ -92,10 +92,20 @@ func serveEndpoints(ctx context.Context, endpoints []endpoint, api *service, pat
 	return errors.Join(problems...)
 }
 
+// pingAfter is after how long a silence an HTTP/2 connection is asked whether its client is still there.
+const pingAfter = 15 * time.Second
+
 // newServer makes what serves an address. It bounds the time for headers; that for bodies
 // the handlers do, some of which read for as long as it takes.
 func newServer(e endpoint, api *service, logger *slog.Logger) *http.Server {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true) // gRPC takes nothing else, and a proxy may end TLS.
 	return &http.Server{
+		Protocols: protocols,
+		// A stream may be silent for as long as nothing changes: proxies end connections that are.
+		HTTP2:   &http.HTTP2Config{SendPingTimeout: pingAfter},
 		Handler: leaveInTime(api, api.graphql.IsStopping),
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			return authz.WithPeer(subscription.ConnContext(ctx, conn), conn.RemoteAddr())

@@ -19,9 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	v1 "github.com/kairship-io/kairship/api/v1"
+	"github.com/kairship-io/kairship/api/v1/kairshipv1"
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/graph/loaders"
 	"github.com/kairship-io/kairship/graph/operation"
+	"github.com/kairship-io/kairship/graph/operation/protofile"
 	"github.com/kairship-io/kairship/graph/resolvers"
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/graph/server/answercache"
@@ -176,6 +178,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	cfg := server.Config{
 		Operations:         operations,
 		OpenAPI:            v1.OpenAPI,
+		RPC:                kairshipv1.File_kairship_proto.Services().ByName(protofile.Service),
 		Quotas:             users,
 		Schema:             schema,
 		Authenticator:      people.tokens,

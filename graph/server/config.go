@@ -9,6 +9,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/operation"
@@ -76,6 +77,8 @@ type Config struct {
 	PersistedDocuments int
 	// Operations are the named operations that the REST API has; none for no such API. Clients of GraphQL may name them too.
 	Operations []*operation.Operation
+	// RPC is the definition of the same operations for gRPC, gRPC-Web and Connect; nil where they are not served so.
+	RPC protoreflect.ServiceDescriptor
 	// MCP serves some of the operations to assistants, at /mcp.
 	MCP bool
 	// OpenAPI is the document that describes the REST API.

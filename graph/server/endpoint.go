@@ -14,6 +14,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/rest"
+	"github.com/kairship-io/kairship/graph/server/rpc"
 	"github.com/kairship-io/kairship/graph/server/session"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
@@ -28,7 +29,7 @@ const openAPIPath = operation.Prefix + "openapi.json"
 // allowedMethods is the Allow header of /graphql.
 const allowedMethods = "OPTIONS, GET, POST"
 
-// endpoint is /graphql, and the paths of the REST API: it gives the request its trace id, authenticates it and checks the caller's
+// endpoint is /graphql, the paths of the REST API and the methods of gRPC: it gives the request its trace id, authenticates it and checks the caller's
 // limits before GraphQL reads it.
 type endpoint struct {
 	execution.Executor
@@ -40,6 +41,8 @@ type endpoint struct {
 	session    *session.Cookies
 	routes     *rest.Router
 	openAPI    []byte
+	// rpc has the methods of gRPC; nil for none.
+	rpc *rpc.Service
 	// tools are those of assistants; nil for none.
 	tools http.Handler
 }
@@ -52,7 +55,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		found, allowed = e.routes.Find(r.Method, r.URL.Path)
 		r = r.WithContext(rest.With(r.Context(), found))
 	}
-	ctx, span, traceID := trace.Begin(r, routeOf(r), e.newTraceID, e.identifier.Authenticator)
+	ctx, span, traceID := trace.Begin(r, e.routeOf(r), e.newTraceID, e.identifier.Authenticator)
 	w.Header().Set(trace.Header, traceID)
 	rec := e.recorder.Begin()
 	r = r.WithContext(telemetry.With(trace.With(ctx, trace.Request{ID: traceID, From: r.RemoteAddr, Span: span}), rec)) //nolint:contextcheck // trace.Begin makes it of the request's.
@@ -75,6 +78,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.serveTools(recorder, r)
 		return
 	}
+	if e.rpc.Serves(r) {
+		e.serveRPC(recorder, r)
+		return
+	}
 	if isREST(r) {
 		e.serveREST(recorder, r, allowed) //nolint:contextcheck // The request carries the context.
 		return
@@ -83,8 +90,12 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // routeOf returns the address of a request, as spans have it.
-func routeOf(r *http.Request) string {
+func (e *endpoint) routeOf(r *http.Request) string {
 	switch m := rest.From(r.Context()); {
+	case e.rpc.Has(r):
+		return r.URL.Path
+	case e.rpc.Serves(r):
+		return e.rpc.Path
 	case m != nil:
 		return m.Operation.Path
 	case isREST(r):
@@ -114,6 +125,37 @@ func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, allowed []s
 		rest.Fail(ctx, w, e.Present, http.StatusMethodNotAllowed, apierror.Invalid("", "the methods of this path are %s", strings.Join(allowed, ", ")))
 	default:
 		rest.Fail(ctx, w, e.Present, http.StatusNotFound, apierror.New(apierror.CodeNotFound, "there is no such path: %s has all of them", openAPIPath))
+	}
+}
+
+// serveRPC serves the methods of gRPC, and their definition. No cookie counts: a page of another site sends them without
+// being asked.
+func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request) {
+	if !e.Origins.Permits(r) {
+		e.LimitMetrics.Refuse("origin")
+		e.refuse(w, r, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not call methods"))
+		return
+	}
+	ctx, ok := e.identify(w, r, authz.RequestCredentials(r))
+	if !ok {
+		return
+	}
+	r = r.WithContext(ctx) //nolint:contextcheck // It comes from the request's.
+	switch {
+	case e.rpc.Has(r):
+		e.graphql.ServeHTTP(w, r)
+	case rpc.IsReflection(r):
+		user, _ := authz.UserFrom(ctx)
+		entered, limited := e.Quotas.Enter(user.Name)
+		if limited != nil {
+			e.refuse(w, r, limited.Code.HTTPStatus(), limited)
+			return
+		}
+		defer entered.End()
+		entered.Charge(0)
+		e.rpc.Reflect(w, r)
+	default:
+		e.rpc.NoMethod(w, r)
 	}
 }
 
@@ -192,6 +234,11 @@ func (e *endpoint) identify(w http.ResponseWriter, r *http.Request, credentials 
 }
 
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
+	if e.rpc.Serves(r) {
+		response.SetRetryAfter(w, err)
+		e.rpc.Fail(w, r, e.Present(r.Context(), err))
+		return
+	}
 	if isREST(r) {
 		rest.Fail(r.Context(), w, e.Present, status, err)
 		return

@@ -253,6 +253,9 @@ func start(t *testing.T, errs map[string]error, change func(*server.Config)) tes
 		h.ServeHTTP(w, r)
 	}))
 	s.Config.ConnContext = subscription.ConnContext
+	s.Config.Protocols = &http.Protocols{}
+	s.Config.Protocols.SetHTTP1(true)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
 	s.Start()
 	t.Cleanup(func() {
 		s.CloseClientConnections()

@@ -8,23 +8,19 @@ import (
 	"strings"
 	"testing"
 
-	named "github.com/kairship-io/kairship/graph/operation"
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/graph/server/internal/testschema"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
 
-// BenchmarkREST asks the same small operation by REST and by GraphQL. Their ratio is the most that REST adds: what the
-// operation itself takes is the same.
+// BenchmarkREST asks the same small operation by GraphQL, REST, Connect and gRPC. Their ratio is the most that these add:
+// what the operation itself takes is the same.
 func BenchmarkREST(b *testing.B) {
 	schema := testschema.NewExecutableSchema(testschema.Config{Resolvers: resolvers{}})
-	operations, err := named.Load(restFiles, schema.Schema())
-	if err != nil {
-		b.Fatal(err)
-	}
+	operations, service := definition(b)
 	handler, err := server.New(server.Config{
 		Schema: schema, Authenticator: fakeAuth{}, Authorizer: fakeAuth{}, Logger: slog.New(slog.DiscardHandler),
-		Operations: operations,
+		Operations: operations, RPC: service,
 		Quotas:     quota.New(quota.Limits{OperationsPerSecond: math.MaxInt32, OperationsBurst: math.MaxInt32, CostPerSecond: math.MaxInt32, CostBurst: math.MaxInt32}, nil),
 	})
 	if err != nil {
@@ -37,6 +33,17 @@ func BenchmarkREST(b *testing.B) {
 			return r
 		},
 		"rest": func() *http.Request { return httptest.NewRequest(http.MethodGet, "/api/v1/viewer", http.NoBody) },
+		"connect": func() *http.Request {
+			r := httptest.NewRequest(http.MethodPost, "/kairship.v1.Kairship/GetViewer", strings.NewReader("{}"))
+			r.Header.Set("Content-Type", "application/json")
+			return r
+		},
+		"grpc": func() *http.Request {
+			r := httptest.NewRequest(http.MethodPost, "/kairship.v1.Kairship/GetViewer", strings.NewReader("\x00\x00\x00\x00\x00"))
+			r.Header.Set("Content-Type", "application/grpc")
+			r.ProtoMajor, r.Proto = 2, "HTTP/2.0"
+			return r
+		},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

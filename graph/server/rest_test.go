@@ -20,6 +20,7 @@ var restFiles = fstest.MapFS{
 	"a/Change.graphql":      restFile("POST /api/v1/changes/{name}:change", "mutation Change($name: String!) { change(name: $name) { token __typename } }"),
 	"a/Update.graphql":      restFile("PUT /api/v1/changes/{name}", "mutation Update($name: String!, $resourceVersion: String! = \"token\") { change(name: $name) { resourceVersion: token fail(name: $resourceVersion) } }"),
 	"a/Remove.graphql":      restFile("DELETE /api/v1/changes/{name}", "mutation Remove($name: String!) { change(name: $name) { token __typename } }"),
+	"a/WatchTexts.graphql":  restFile("GET /api/v1/texts/{topic}", "subscription WatchTexts($topic: String!) { events(topic: $topic) { n text } }"),
 	"a/WatchEvents.graphql": restFile("GET /api/v1/watch/{topic}", "subscription WatchEvents($topic: String!, $after: String) { events(topic: $topic, after: $after) { n cursor } }"),
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/server/rest"
+	"github.com/kairship-io/kairship/graph/server/rpc"
 	"github.com/kairship-io/kairship/graph/server/session"
 	"github.com/kairship-io/kairship/graph/server/signin"
 	"github.com/kairship-io/kairship/graph/server/sse"
@@ -63,7 +64,7 @@ func (h *Handler) IsStopping() bool { return h.streams.IsStopping() }
 // knows nothing of WebSockets, so call it beside Shutdown.
 func (h *Handler) Drain(ctx context.Context) error { return h.streams.Drain(ctx) }
 
-// New makes the handler of the whole API: /graphql, /graphql/session, /api/v1, /mcp, /healthz,
+// New makes the handler of the whole API: /graphql, /graphql/session, /api/v1, the methods of gRPC, /mcp, /healthz,
 // /readyz and, when switched on, /session, /graphiql, and the console at every other
 // address. It fails only when cfg misses something that is required.
 func New(cfg Config) (*Handler, error) {
@@ -74,7 +75,11 @@ func New(cfg Config) (*Handler, error) {
 	logger := slog.New(trace.LogHandler(cfg.Logger.Handler()))
 
 	h := &Handler{mux: http.NewServeMux(), streams: subscription.New(cfg.Streams, cfg.Sessions, cfg.Registerer)}
-	api := newEndpoint(cfg, h.streams, logger)
+	api, err := newEndpoint(cfg, h.streams, logger)
+	if err != nil {
+		return nil, err
+	}
+	ready := readiness.New(cfg.Checks, h.streams.IsStopping, logger, cfg.Now)
 	var graphql http.Handler = api
 	if cfg.SignIn != nil {
 		graphql = cfg.SignIn.Bearer(api)
@@ -84,6 +89,13 @@ func New(cfg Config) (*Handler, error) {
 	h.mux.Handle("/graphql", api.Origins.Handler(graphql))
 	if len(cfg.Operations) > 0 {
 		h.mux.Handle(operation.Prefix, api.Origins.Handler(graphql))
+	}
+	if api.rpc != nil {
+		// No cookie counts here.
+		for _, path := range []string{api.rpc.Path, rpc.ReflectionPath, rpc.ReflectionAlphaPath} {
+			h.mux.Handle(path, api.Origins.Handler(api))
+		}
+		h.mux.Handle(rpc.Health(api.rpc, ready))
 	}
 	if cfg.MCP {
 		tools, err := mcp.New(cfg.Operations, cfg.Schema.Schema(), api, cfg.MaxBodyBytes, logger)
@@ -95,7 +107,7 @@ func New(cfg Config) (*Handler, error) {
 	}
 	h.mux.Handle(session.Path, api)
 	h.mux.HandleFunc("GET /healthz", healthz)
-	h.mux.Handle("GET /readyz", readiness.Handler(cfg.Checks, h.streams.IsStopping, logger, cfg.Now))
+	h.mux.Handle("GET /readyz", ready)
 	if cfg.GraphiQL {
 		page := graphiql.Handler()
 		h.mux.Handle("GET "+graphiql.Path, page)
@@ -118,7 +130,7 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 	io.WriteString(w, "ok\n") //nolint:errcheck // The prober went away.
 }
 
-func newEndpoint(cfg Config, streams *subscription.Manager, logger *slog.Logger) *endpoint {
+func newEndpoint(cfg Config, streams *subscription.Manager, logger *slog.Logger) (*endpoint, error) {
 	e := &endpoint{
 		Executor: execution.Executor{
 			Present: presenter.New(logger), Begin: cfg.Begin, BeginStream: cfg.BeginStream, Timeout: cfg.RequestTimeout, TokenLimit: cfg.TokenLimit,
@@ -137,15 +149,24 @@ func newEndpoint(cfg Config, streams *subscription.Manager, logger *slog.Logger)
 		routes:     rest.NewRouter(cfg.Operations),
 		openAPI:    cfg.OpenAPI,
 	}
+	if cfg.RPC != nil {
+		var err error
+		if e.rpc, err = rpc.New(cfg.Operations, cfg.Schema.Schema(), cfg.RPC); err != nil {
+			return nil, err
+		}
+	}
 	cfg.Quotas.OnRefusal(e.LimitMetrics.Refuse)
 	e.graphql = newServer(cfg, e, streams)
-	return e
+	return e, nil
 }
 
 // newServer joins gqlgen's executor with our transports, limits and errors.
 func newServer(cfg Config, e *endpoint, streams *subscription.Manager) *handler.Server {
 	srv := handler.New(cfg.Schema)
 	srv.AddTransport(websocket.New(websocket.Transport{Executor: e.Executor, Streams: streams, Identifier: e.identifier, Recorder: e.recorder, NewTraceID: e.newTraceID}))
+	if e.rpc != nil {
+		srv.AddTransport(rpc.NewTransport(e.Executor, e.rpc, streams, cfg.MaxBodyBytes))
+	}
 	events := sse.Transport{Executor: e.Executor, Streams: streams}
 	srv.AddTransport(rest.Transport{Executor: e.Executor, Schema: cfg.Schema.Schema(), Events: events, MaxBodyBytes: cfg.MaxBodyBytes})
 	srv.AddTransport(httptransport.Transport{Executor: e.Executor, Events: events, MaxBodyBytes: cfg.MaxBodyBytes})

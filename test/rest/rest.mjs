@@ -15,35 +15,14 @@ const fleet = JSON.parse(readFileSync(`${folder}/fleet.json`, 'utf8'));
 const people = ['admin', 'alice', 'bob', 'mallory'];
 const tokens = Object.fromEntries(people.map((name) => [name, readFileSync(fleet.tokens[name], 'utf8').trim()]));
 
-/** objects are values of the variables in paths, and of the parameters that an operation needs. */
-const objects = {
-  instance: 'alpha', cluster: 'm1', namespace: 'shop', kind: 'DEPLOYMENT', name: 'frontend', text: 'frontend', from: new Date(Date.now() - 3600e3).toISOString(),
-  group: 'apps', version: 'v1', resource: 'deployments', verb: 'GET', clusters: ['m1'],
-};
-/** own are values of single operations; each is sent. */
-const own = {
-  GetClusterPropagationPolicy: { name: 'node-agents' },
-  ListClusterPropagationPolicyTimeline: { name: 'node-agents' },
-  ListClusterPropagationPolicyWorkloads: { name: 'node-agents' },
-  GetOverridePolicy: { name: 'frontend-image' },
-  ListOverridePolicyTimeline: { name: 'frontend-image' },
-  GetFederatedHPA: { name: 'stuck' },
-  GetCronFederatedHPA: { name: 'frontend-nights' },
-  GetFederatedResourceQuota: { name: 'shop' },
-  GetWorkloadRebalancer: { name: 'orphan' },
-  GetResource: { group: 'apps', namespace: 'shop' },
-  ListResources: { group: 'apps' },
-  ListInstanceResources: { group: 'apps' },
-  ListMemberClusterResources: { group: 'apps' },
-  PreviewPolicy: { change: 'DELETE', namespace: 'shop', name: 'frontend' },
-  PreviewOverride: { change: 'DELETE', namespace: 'shop', name: 'frontend-image' },
-  PreviewApply: { manifests: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\n' },
-  ExportApplication: { objects: [{ kind: 'Deployment', name: 'frontend' }], namespace: 'shop' },
-};
-/** absent are objects of which the fleet has none: everyone is answered that. */
-const absent = ['GetClusterOverridePolicy', 'ListClusterOverridePolicyTimeline'];
-/** ofTheCaller tell callers about themselves, whether or not they may see the instance. */
-const ofTheCaller = ['GetViewerPermissions'];
+/**
+ * variables.json has values of the variables in paths and of the parameters that an operation needs (objects), values of single
+ * operations, each of which is sent (own), operations of whose objects the fleet has none, so that everyone is answered that
+ * (absent), and those that show callers themselves, whether or not they may see the instance (ofTheCaller). The tests of gRPC
+ * read it too.
+ */
+const { objects, own, absent, ofTheCaller } = JSON.parse(readFileSync(new URL('variables.json', import.meta.url), 'utf8'));
+objects.from = new Date(Date.now() - 3600e3).toISOString();
 
 const ask = (person, path, init = {}) =>
   fetch(fleet.kairshipURL + path, { ...init, headers: { authorization: `Bearer ${tokens[person]}`, 'content-type': 'application/json', accept: 'application/json', ...init.headers } });

@@ -165,17 +165,17 @@ func (w *writer) operation(op *operation.Operation) *Operation {
 		required := v.Type.NonNull && v.DefaultValue == nil
 		switch {
 		case op.InPath(v.Variable):
-			of.Parameters = append(of.Parameters, Parameter{Name: v.Variable, In: "path", Required: true, Schema: schema, Description: w.described(op, v)})
+			of.Parameters = append(of.Parameters, Parameter{Name: v.Variable, In: "path", Required: true, Schema: schema, Description: op.Described(v.Variable)})
 		case op.HasBody():
-			schema.Description = w.described(op, v)
+			schema.Description = op.Described(v.Variable)
 			body.Properties[v.Variable] = schema
 			if required {
 				body.Required = append(body.Required, v.Variable)
 			}
 		case w.schema.Types[v.Type.Name()].Kind == ast.InputObject:
-			of.Parameters = append(of.Parameters, Parameter{Name: v.Variable, In: "query", Required: required, Description: w.described(op, v), Content: map[string]MediaType{"application/json": {Schema: schema}}})
+			of.Parameters = append(of.Parameters, Parameter{Name: v.Variable, In: "query", Required: required, Description: op.Described(v.Variable), Content: map[string]MediaType{"application/json": {Schema: schema}}})
 		default:
-			of.Parameters = append(of.Parameters, Parameter{Name: v.Variable, In: "query", Required: required, Description: w.described(op, v), Schema: schema})
+			of.Parameters = append(of.Parameters, Parameter{Name: v.Variable, In: "query", Required: required, Description: op.Described(v.Variable), Schema: schema})
 		}
 		if v.Variable == operation.Version {
 			of.Parameters = append(of.Parameters, Parameter{Name: "If-Match", In: "header", Description: "The `ETag` of the object that is meant; the same as `resourceVersion`.", Schema: &Schema{Type: one("string")}})

@@ -49,7 +49,7 @@ func Variables(op *operation.Operation, schema *ast.Schema) *Schema {
 	s := &Schema{Type: one("object"), Properties: map[string]*Schema{}}
 	for _, v := range op.Definition.VariableDefinitions {
 		of := w.input(v.Type)
-		if text := w.described(op, v); text != "" {
+		if text := op.Described(v.Variable); text != "" {
 			of.Description = text
 		}
 		s.Properties[v.Variable] = of
@@ -212,50 +212,6 @@ func (w *writer) merge(into *Schema, set ast.SelectionSet, condition, typeName s
 	if condition == typeName {
 		into.Required = append(into.Required, part.Required...)
 	}
-}
-
-// described is the description of the argument that a variable is for.
-func (w *writer) described(op *operation.Operation, v *ast.VariableDefinition) string {
-	return w.describedIn(op.Definition.SelectionSet, v.Variable)
-}
-
-func (w *writer) describedIn(set ast.SelectionSet, variable string) string {
-	for _, selection := range set {
-		field, ok := selection.(*ast.Field)
-		if !ok {
-			continue
-		}
-		for _, argument := range field.Arguments {
-			if of := field.Definition.Arguments.ForName(argument.Name); of != nil {
-				if text := w.describedBy(argument.Value, of.Description, variable); text != "" {
-					return text
-				}
-			}
-		}
-		if text := w.describedIn(field.SelectionSet, variable); text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// describedBy is the description of the place in a value where a variable is.
-func (w *writer) describedBy(value *ast.Value, description, variable string) string {
-	if value.Kind == ast.Variable && value.Raw == variable {
-		return description
-	}
-	for _, child := range value.Children {
-		of := ""
-		if value.Definition != nil {
-			if field := value.Definition.Fields.ForName(child.Name); field != nil {
-				of = field.Description
-			}
-		}
-		if text := w.describedBy(child.Value, of, variable); text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 // addProblem adds the schemas of errors.

@@ -49,8 +49,9 @@ func NewPolicy(allowed []string) *Policy {
 				"Authorization", "Content-Type", "Accept", "Last-Event-ID", "traceparent", "tracestate",
 				"Apollo-Require-Preflight", "X-Apollo-Operation-Name", "Apollographql-Client-Name", "Apollographql-Client-Version",
 				"Kairship-Consistency-Token", plan.Header, "If-Match", "If-None-Match",
+				"Connect-Protocol-Version", "Connect-Timeout-Ms", "Grpc-Timeout", "X-Grpc-Web", "X-User-Agent",
 			},
-			ExposedHeaders: []string{trace.Header, "Retry-After", "WWW-Authenticate", "ETag"},
+			ExposedHeaders: []string{trace.Header, "Retry-After", "WWW-Authenticate", "ETag", "Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"},
 			MaxAge:         int(corsMaxAge.Seconds()),
 			// Tokens travel in a header: no cookie and no certificate of another page counts.
 			AllowCredentials: false,

@@ -54,8 +54,8 @@ type report struct {
 	Checks []checkResult `json:"checks"`
 }
 
-// handler implements http.Handler.
-type handler struct {
+// Handler runs checks, at most once a second, and answers /readyz.
+type Handler struct {
 	checks []Check
 	// draining reports whether the process is about to stop.
 	draining func() bool
@@ -69,28 +69,18 @@ type handler struct {
 	passed map[string]bool
 }
 
-// Handler returns the handler that runs the checks, at most once a second. While draining
-// returns true, the answer is 503.
-func Handler(checks []Check, draining func() bool, logger *slog.Logger, now func() time.Time) http.Handler {
-	return &handler{checks: checks, draining: draining, logger: logger, now: now, failed: map[string]bool{}, passed: map[string]bool{}}
+// New returns the handler of checks. While draining returns true, the answer is 503.
+func New(checks []Check, draining func() bool, logger *slog.Logger, now func() time.Time) *Handler {
+	return &Handler{checks: checks, draining: draining, logger: logger, now: now, failed: map[string]bool{}, passed: map[string]bool{}}
 }
 
-// ServeHTTP implements http.Handler.
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// The lock is held while the checks run: concurrent probes wait for one report.
-	h.mu.Lock()
-	if h.until.IsZero() || !h.now().Before(h.until) {
-		h.report = h.run(context.WithoutCancel(r.Context()))
-		h.until = h.now().Add(reportTTL)
-	}
-	report := h.report
-	h.mu.Unlock()
+var _ http.Handler = (*Handler)(nil)
 
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	report := h.current(r.Context())
 	status := http.StatusOK
-	if h.draining() {
-		report.Status = statusDraining
-	}
-	if report.Status == statusFailing || report.Status == statusDraining {
+	if !report.ready() {
 		status = http.StatusServiceUnavailable
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -99,7 +89,31 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(report) //nolint:errcheck,errchkjson // The prober went away.
 }
 
-func (h *handler) run(ctx context.Context) report {
+// Ready reports whether /readyz answers 200.
+func (h *Handler) Ready(ctx context.Context) bool {
+	report := h.current(ctx)
+	return report.ready()
+}
+
+func (r report) ready() bool { return r.Status != statusFailing && r.Status != statusDraining }
+
+// current is the report of this second.
+func (h *Handler) current(ctx context.Context) report {
+	// The lock is held while the checks run: concurrent probes wait for one report.
+	h.mu.Lock()
+	if h.until.IsZero() || !h.now().Before(h.until) {
+		h.report = h.run(context.WithoutCancel(ctx))
+		h.until = h.now().Add(reportTTL)
+	}
+	report := h.report
+	h.mu.Unlock()
+	if h.draining() {
+		report.Status = statusDraining
+	}
+	return report
+}
+
+func (h *Handler) run(ctx context.Context) report {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	errs := make([]error, len(h.checks))
@@ -132,7 +146,7 @@ func (h *handler) run(ctx context.Context) report {
 }
 
 // logChange writes a line when a check begins or stops to fail, not at every probe.
-func (h *handler) logChange(ctx context.Context, c Check, err error) {
+func (h *Handler) logChange(ctx context.Context, c Check, err error) {
 	switch {
 	case err != nil && !h.failed[c.Name]:
 		h.logger.WarnContext(ctx, "readiness check fails", "check", c.Name, "required", c.Required, "cause", causeText(err))

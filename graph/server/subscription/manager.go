@@ -19,6 +19,7 @@ import (
 const (
 	ViaSSE       = "sse"
 	ViaWebSocket = "websocket"
+	ViaRPC       = "grpc"
 )
 
 // Defaults of Limits.

@@ -66,3 +66,6 @@ func (s *StatusRecorder) WriteHeader(status int) {
 
 // Unwrap gives http.ResponseController the connection.
 func (s *StatusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// Keep notes the status that an answer has in the log, where its protocol has another one in HTTP.
+func (s *StatusRecorder) Keep(status int) { s.Status, s.wrote = status, true }

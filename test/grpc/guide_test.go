@@ -1,0 +1,145 @@
+package grpc
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/kairship-io/kairship/internal/longtest"
+	"github.com/kairship-io/kairship/test/internal/fleet"
+)
+
+// example is a call that the guide shows.
+type example struct{ program, body, method string }
+
+var (
+	inShell = regexp.MustCompile("(?s)```sh\n(.*?)```")
+	inGo    = regexp.MustCompile("(?s)```go\n(.*?)```")
+	called  = regexp.MustCompile(`^(grpcurl|curl) .*-d '(.*)' .*kairship\.v1\.Kairship/(\w+)$`)
+)
+
+// examples are those of the guide.
+func examples(t *testing.T) (all []example, goCode []string) {
+	t.Helper()
+	text := string(read(t, "docs/grpc.md"))
+	for _, block := range inShell.FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(strings.ReplaceAll(block[1], "\\\n", "")) {
+			of := called.FindStringSubmatch(strings.TrimSpace(line))
+			if of == nil {
+				t.Fatalf("this is no call of a method: %s", line)
+			}
+			all = append(all, example{of[1], of[2], of[3]})
+		}
+	}
+	for _, block := range inGo.FindAllStringSubmatch(text, -1) {
+		goCode = append(goCode, block[1])
+	}
+	if len(all) < 4 || len(goCode) == 0 {
+		t.Fatalf("the guide has %d examples", len(all))
+	}
+	return all, goCode
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	root, err := fleet.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestGuide calls what the guide shows, and expects answers that are not empty.
+func TestGuide(t *testing.T) {
+	f := fleet.Open(t)
+	conn := dial(t, f)
+	all, _ := examples(t)
+	for _, e := range all {
+		request, answer := message(t, e.method+"Request"), message(t, e.method+"Response")
+		if err := protojson.Unmarshal([]byte(e.body), request); err != nil {
+			t.Errorf("%s: %v", e.body, err)
+			continue
+		}
+		if err := conn.Invoke(t.Context(), service+e.method, request, answer, as(t, f, "alice")); err != nil {
+			t.Errorf("%s %s: %v", e.method, e.body, err)
+			continue
+		}
+		if proto.Size(answer) < 20 {
+			t.Errorf("%s %s finds nothing: %v", e.method, e.body, answer)
+		}
+	}
+}
+
+// TestGuideByConnect sends the same as JSON, by which any HTTP client speaks Connect.
+func TestGuideByConnect(t *testing.T) {
+	f := fleet.Open(t)
+	all, _ := examples(t)
+	for _, e := range all {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.KairshipURL+service+e.method, strings.NewReader(e.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+f.Token(t, "alice"))
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var object struct {
+			Result map[string]any `json:"result"`
+		}
+		err = json.NewDecoder(answer.Body).Decode(&object)
+		answer.Body.Close()
+		if err != nil || answer.StatusCode != http.StatusOK || len(object.Result) == 0 {
+			t.Errorf("%s %s: %d, %v", e.method, e.body, answer.StatusCode, err)
+		}
+	}
+}
+
+// TestGuideByGrpcurl runs grpcurl, which knows the methods by reflection.
+func TestGuideByGrpcurl(t *testing.T) {
+	longtest.Only(t, "building grpcurl takes half a minute")
+	f := fleet.Open(t)
+	u, err := url.Parse(f.KairshipURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := fleet.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, _ := examples(t)
+	for _, e := range all {
+		cmd := exec.CommandContext(t.Context(), "go", "tool", "-modfile=tools/grpc/go.mod", "grpcurl", "-plaintext",
+			"-H", "Authorization: Bearer "+f.Token(t, "alice"), "-d", e.body, u.Host, "kairship.v1.Kairship/"+e.method)
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), `"result"`) {
+			t.Errorf("%s: %v: %s", e.method, err, out)
+		}
+	}
+}
+
+// TestGuideCompiles compares the guide's Go with the example of the client, which is compiled.
+func TestGuideCompiles(t *testing.T) {
+	_, code := examples(t)
+	flat := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	compiled := flat(string(read(t, "pkg/client/example_test.go")))
+	for _, text := range code {
+		if !strings.Contains(compiled, flat(text)) {
+			t.Errorf("pkg/client/example_test.go has not:\n%s", text)
+		}
+	}
+}
