@@ -58,6 +58,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, span, traceID := trace.Begin(r, e.routeOf(r), e.newTraceID, e.identifier.Authenticator)
 	w.Header().Set(trace.Header, traceID)
 	rec := e.recorder.Begin()
+	rec.SetWay(e.wayOf(r))
 	r = r.WithContext(telemetry.With(trace.With(ctx, trace.Request{ID: traceID, From: r.RemoteAddr, Span: span}), rec)) //nolint:contextcheck // trace.Begin makes it of the request's.
 
 	recorder := trace.NewStatusRecorder(w)
@@ -87,6 +88,17 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e.serve(recorder, r)
+}
+
+// wayOf returns which way into the API a request takes; empty for /graphql itself.
+func (e *endpoint) wayOf(r *http.Request) string {
+	switch {
+	case e.rpc.Serves(r):
+		return telemetry.WayRPC
+	case isREST(r):
+		return telemetry.WayREST
+	}
+	return telemetry.WayFrom(r.Context())
 }
 
 // routeOf returns the address of a request, as spans have it.

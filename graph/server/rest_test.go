@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -11,6 +12,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/internal/testschema"
+	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
@@ -153,5 +155,30 @@ func TestRESTRefusesOtherSites(t *testing.T) {
 	}
 	if got := s.do(t, call{path: "/api/v1/changes/a:change", token: "none", contentType: "text/plain"}); got.status != http.StatusForbidden || s.changes.has("a") {
 		t.Errorf("a POST: %d %s", got.status, got.body)
+	}
+}
+
+// TestWays has the audit log tell which way each request came.
+func TestWays(t *testing.T) {
+	for way, send := range map[string]func(*testing.T, testServer){
+		telemetry.WayGraphQL: func(t *testing.T, s testServer) {
+			t.Helper()
+			s.do(t, call{body: `{"query": "{ viewer { username } }"}`, accept: graphQLJSON})
+		},
+		telemetry.WayREST: func(t *testing.T, s testServer) { t.Helper(); s.do(t, call{method: "GET", path: "/api/v1/viewer"}) },
+		telemetry.WayMCP: func(t *testing.T, s testServer) {
+			t.Helper()
+			r := httptest.NewRequestWithContext(telemetry.WithWay(t.Context(), telemetry.WayMCP), http.MethodPost, "/graphql", strings.NewReader(`{"query": "{ viewer { username } }"}`))
+			r.Header.Set("Authorization", "Bearer admin")
+			r.Header.Set("Content-Type", "application/json")
+			s.handler.ServeHTTP(httptest.NewRecorder(), r)
+		},
+	} {
+		s := startREST(t, nil, nil)
+		send(t, s)
+		s.busy.Wait()
+		if log := s.log.String(); !strings.Contains(log, `"msg":"audit"`) || !strings.Contains(log, `"via":"`+way+`"`) {
+			t.Errorf("by %s: the log is %s", way, log)
+		}
 	}
 }

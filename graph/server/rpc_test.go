@@ -284,7 +284,7 @@ func TestRPCStreams(t *testing.T) {
 	if n := s.feed.running.Load(); n != 0 {
 		t.Errorf("%d subscriptions go on", n)
 	}
-	if lines := s.log.String(); !strings.Contains(lines, `"via":"graphql-grpc"`) || !strings.Contains(lines, "CLIENT_GONE") {
+	if lines := s.log.String(); !strings.Contains(lines, `"via":"grpc"`) || !strings.Contains(lines, "CLIENT_GONE") {
 		t.Errorf("the log has no line of the streams: %s", lines)
 	}
 }

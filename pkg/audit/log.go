@@ -30,7 +30,8 @@ type Log struct {
 type Operation struct {
 	// User is the name of the caller.
 	User string
-	// Via is the way in: "graphql", "graphql-sse" or "graphql-websocket".
+	// Via is the way in: "graphql", "rest", "grpc" or "mcp", followed by the transport of a subscription where the way has
+	// several ("graphql-sse", "graphql-websocket", "rest-sse").
 	Via string
 	// Connection is the trace id of the connection that it shares with others; empty
 	// for one of its own.

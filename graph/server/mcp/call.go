@@ -14,6 +14,7 @@ import (
 	"github.com/kairship-io/kairship/graph/operation"
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/telemetry"
 )
 
 // FromHeader carries the address of the one who asks to the calls. What a client sends under this name is not kept.
@@ -102,7 +103,7 @@ func (c *caller) send(ctx context.Context, header http.Header, of request) (*res
 	if err != nil {
 		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/graphql", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(telemetry.WithWay(ctx, telemetry.WayMCP), http.MethodPost, "/graphql", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

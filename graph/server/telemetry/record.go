@@ -3,6 +3,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -56,8 +57,8 @@ type Record struct {
 	logged        map[Failure]bool
 	// deferred is set when another goroutine writes the line at the end.
 	deferred bool
-	// via and connection are set by SetVia, stream by SetStream.
-	via, connection string
+	// way is set by SetWay; transport and connection by SetVia, stream by SetStream.
+	way, transport, connection string
 	stream          *audit.Stream
 	// definition is what was asked for; executed reports whether it was begun, and hasData
 	// that something came of it.
@@ -65,6 +66,27 @@ type Record struct {
 	executed, hasData bool
 	// execution is the context in which it was executed, with what it cost.
 	execution context.Context //nolint:containedctx // It is read when the operation is over.
+}
+
+// The ways into the API.
+const (
+	WayGraphQL = "graphql"
+	WayREST    = "rest"
+	WayRPC     = "grpc"
+	WayMCP     = "mcp"
+)
+
+type wayKey struct{}
+
+// WithWay returns a context whose requests to /graphql came by another way.
+func WithWay(ctx context.Context, way string) context.Context {
+	return context.WithValue(ctx, wayKey{}, way)
+}
+
+// WayFrom returns the way of WithWay; empty for none.
+func WayFrom(ctx context.Context) string {
+	way, _ := ctx.Value(wayKey{}).(string)
+	return way
 }
 
 // Failure is what gets a log line of its own: fifty fields that fail because one instance
@@ -114,7 +136,23 @@ func (r *Record) WriteDeferred(ctx context.Context, status int) {
 func (r *Record) SetVia(via, connection string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.via, r.connection = "graphql-"+via, connection
+	r.transport, r.connection = via, connection
+}
+
+// SetWay notes which of the ways into the API the request took, where it is not /graphql.
+func (r *Record) SetWay(way string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.way = way
+}
+
+// via is the way in, with the transport of a subscription where the way has several.
+func (r *Record) via() string {
+	way := cmp.Or(r.way, WayGraphQL)
+	if r.transport == "" || r.transport == way {
+		return way
+	}
+	return way + "-" + r.transport
 }
 
 // SetStream notes that the request is a subscription.
@@ -146,14 +184,11 @@ func (r *Record) WriteBegin(ctx context.Context) {
 
 // operationLine returns the audit line of the request.
 func (r *Record) operationLine(status int, duration time.Duration) audit.Operation {
-	op := audit.Operation{User: r.user, Via: "graphql", Name: r.operation, Type: r.operationType, Status: status, Duration: duration}
+	op := audit.Operation{User: r.user, Via: r.via(), Name: r.operation, Type: r.operationType, Status: status, Duration: duration}
 	if len(r.codes) > 0 {
 		op.Errors = r.codes
 	}
 	op.Stream, op.Connection = r.stream, r.connection
-	if r.via != "" {
-		op.Via = r.via
-	}
 	return op
 }
 
