@@ -59,7 +59,7 @@ type Record struct {
 	deferred bool
 	// way is set by SetWay; transport and connection by SetVia, stream by SetStream.
 	way, transport, connection string
-	stream          *audit.Stream
+	stream                     *audit.Stream
 	// definition is what was asked for; executed reports whether it was begun, and hasData
 	// that something came of it.
 	definition        *ast.OperationDefinition
