@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/proc"
+	"github.com/kairship-io/kairship/deploy/internal/proc"
 )
 
 // find returns one process of the fleet by name.

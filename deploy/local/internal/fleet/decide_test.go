@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/kube"
+	"github.com/kairship-io/kairship/deploy/internal/kube"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 

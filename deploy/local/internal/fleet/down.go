@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/proc"
+	"github.com/kairship-io/kairship/deploy/internal/proc"
 )
 
 // Down stops every recorded process, in the reverse of the order in which they start. The data

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/kube"
-	"github.com/kairship-io/kairship/deploy/local/internal/proc"
+	"github.com/kairship-io/kairship/deploy/internal/kube"
+	"github.com/kairship-io/kairship/deploy/internal/proc"
 )
 
 // errGone is a process that ended while it was waited for.

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/pki"
+	"github.com/kairship-io/kairship/deploy/internal/pki"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 

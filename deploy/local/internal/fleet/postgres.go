@@ -14,7 +14,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/build"
+	"github.com/kairship-io/kairship/deploy/internal/build"
 )
 
 // postgresProcess is the name of the database's process.

@@ -6,8 +6,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/build"
-	"github.com/kairship-io/kairship/deploy/local/internal/proc"
+	"github.com/kairship-io/kairship/deploy/internal/build"
+	"github.com/kairship-io/kairship/deploy/internal/proc"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 
@@ -99,7 +99,7 @@ func Build(ctx context.Context, repository string, paths topology.Paths) (build.
 	}
 	display := build.NewDisplay(os.Stdout)
 	defer display.Close()
-	result, err := build.Components(ctx, build.Options{Repository: repository, CacheRoot: cache, Progress: display})
+	result, err := build.Components(ctx, build.Options{Repository: repository, CacheRoot: cache, Modules: build.Fleet(), Progress: display})
 	if err != nil {
 		return build.Result{}, err
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/build"
+	"github.com/kairship-io/kairship/deploy/internal/build"
 )
 
 // With brings a new fleet up, runs a command against it, and takes the fleet down again whatever

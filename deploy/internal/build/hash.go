@@ -35,8 +35,8 @@ func currentToolchain(dir string) (toolchain, error) {
 }
 
 // key names the cache folder of a module: its name and a hash of its pins, of what is built from
-// them and how, and of the toolchain.
-func key(m Module, gomod, gosum []byte, t toolchain) string {
+// them and how, of the toolchain, and of the sources that the module has of its own.
+func key(m Module, gomod, gosum []byte, t toolchain, sources ...[]byte) string {
 	h := sha256.New()
 	// The lengths keep a byte that moves from one part to the next from giving the same hash.
 	part := func(b []byte) { _, _ = fmt.Fprintf(h, "%d\n%s\n", len(b), b) }
@@ -47,6 +47,9 @@ func key(m Module, gomod, gosum []byte, t toolchain) string {
 	part(fmt.Appendf(nil, "%+v", m.Binaries))
 	part(fmt.Appendf(nil, "%+v", m.Manifests))
 	part(fmt.Appendf(nil, "%+v", t))
+	for _, source := range sources {
+		part(source)
+	}
 	return m.Name + "-" + hex.EncodeToString(h.Sum(nil))[:16]
 }
 
@@ -64,7 +67,15 @@ func cacheFolder(m Module, component, cacheRoot string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(cacheRoot, key(m, gomod, gosum, t)), nil
+	var sources [][]byte
+	for _, name := range m.Sources {
+		content, err := os.ReadFile(filepath.Join(component, name))
+		if err != nil {
+			return "", err
+		}
+		sources = append(sources, content)
+	}
+	return filepath.Join(cacheRoot, key(m, gomod, gosum, t, sources...)), nil
 }
 
 // CacheRoot is the folder of all built components of this machine's user.

@@ -28,6 +28,7 @@ func TestKey(t *testing.T) {
 		}), []byte("go.mod"), []byte("go.sum"), chain),
 		"another folder is copied": key(with(module, func(m *Module) { m.Manifests = nil }), []byte("go.mod"), []byte("go.sum"), chain),
 		"cgo was switched on":      key(with(module, func(m *Module) { m.CGO = true }), []byte("go.mod"), []byte("go.sum"), chain),
+		"a source changed":         key(module, []byte("go.mod"), []byte("go.sum"), chain, []byte("main.go")),
 		"the toolchain changed":    key(module, []byte("go.mod"), []byte("go.sum"), toolchain{GOVERSION: "go1.26.1", GOOS: "linux", GOARCH: "amd64"}),
 	} {
 		if other == base {
@@ -44,7 +45,7 @@ func with(m Module, change func(*Module)) Module {
 
 func TestModules(t *testing.T) {
 	binaries, manifests := map[string]bool{}, map[string]bool{}
-	for _, m := range modules() {
+	for _, m := range append(Fleet(), Node()...) {
 		outputs := map[string]bool{}
 		for _, b := range m.Binaries {
 			if binaries[b.Name] {

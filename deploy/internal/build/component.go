@@ -59,7 +59,7 @@ func (c component) build(ctx context.Context, progress Progress) (compiled int, 
 	}
 	defer unlock()
 
-	work, err := newWorkspace(ctx, c.source, filepath.Join(c.folder, "work"), c.module.CGO)
+	work, err := newWorkspace(ctx, c.source, filepath.Join(c.folder, "work"), c.module.CGO, c.module.Sources...)
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,8 @@
-// Package build compiles the fleet's components from their pinned modules, once per machine.
+// Package build compiles components from their pinned modules, once per machine: those of the local fleet
+// and those of a real node.
 //
-// Each module under deploy/local/components pins a set of binaries that resolve together. A module
+// Each module under deploy/local/components and deploy/real/components pins a set of binaries that resolve
+// together. A module
 // is compiled into the user's cache directory, in a folder named by a hash of everything that
 // decides the result, so that a second clone of the repository finds the binaries there and a
 // changed pin compiles anew without disturbing a fleet that runs the old ones.
@@ -10,13 +12,17 @@ import "fmt"
 
 // Module is one pinned Go module and the binaries compiled from it.
 type Module struct {
-	// Name is the folder under deploy/local/components.
+	// Name is the first part of the name of its folder in the cache.
 	Name string
-	// Binaries are the module's tools that the fleet uses.
+	// Folder is where the repository has its go.mod and go.sum.
+	Folder string
+	// Sources are Go files of the folder that are compiled too.
+	Sources []string
+	// Binaries are the module's tools that are used.
 	Binaries []Binary
 	// CGO reports whether the binaries need a C compiler.
 	CGO bool
-	// Manifests are folders of dependencies that the fleet reads at run time. They are copied next
+	// Manifests are folders of dependencies that are read at run time. They are copied next
 	// to the binaries, so that a fleet starts also when the module cache has been emptied.
 	Manifests []Manifest
 	// patch prepares what the module's replace directives point to. It runs in the work folder,
@@ -65,26 +71,30 @@ const (
 	clientVersion    = "k8s.io/client-go/pkg/version"
 )
 
-// modules lists all pinned modules in the order in which they are built.
-func modules() []Module {
-	kubernetes := []versionVar{{componentVersion, kubernetesModule}, {clientVersion, kubernetesModule}}
-	karmada := []versionVar{{karmadaModule + "/pkg/version", karmadaModule}, {componentVersion, kubernetesModule}, {clientVersion, karmadaModule}}
-	clusterpedia := []versionVar{{clusterpediaModule + "/pkg/version", clusterpediaModule}, {componentVersion, kubernetesModule}, {clientVersion, clusterpediaModule}}
+// The version variables of the programs of each project.
+var (
+	kubernetesVersions   = []versionVar{{componentVersion, kubernetesModule}, {clientVersion, kubernetesModule}}
+	karmadaVersions      = []versionVar{{karmadaModule + "/pkg/version", karmadaModule}, {componentVersion, kubernetesModule}, {clientVersion, karmadaModule}}
+	clusterpediaVersions = []versionVar{{clusterpediaModule + "/pkg/version", clusterpediaModule}, {componentVersion, kubernetesModule}, {clientVersion, clusterpediaModule}}
+)
 
+// Fleet lists the modules of the local fleet in the order in which they are built.
+func Fleet() []Module {
 	return []Module{
 		{
-			Name: "controlplane",
+			Name:   "controlplane",
+			Folder: "deploy/local/components/controlplane",
 			Binaries: []Binary{
 				{Name: "etcd", Package: "go.etcd.io/etcd/server/v3"}, // its version is a constant
-				{Name: "kube-apiserver", Package: kubernetesModule + "/cmd/kube-apiserver", versions: kubernetes},
-				{Name: "kube-controller-manager", Package: kubernetesModule + "/cmd/kube-controller-manager", versions: kubernetes},
-				{Name: "kube-scheduler", Package: kubernetesModule + "/cmd/kube-scheduler", versions: kubernetes},
-				{Name: "kubectl", Package: kubernetesModule + "/cmd/kubectl", versions: kubernetes},
-				{Name: "karmada-aggregated-apiserver", Package: karmadaModule + "/cmd/aggregated-apiserver", versions: karmada},
-				{Name: "karmada-controller-manager", Package: karmadaModule + "/cmd/controller-manager", versions: karmada},
-				{Name: "karmada-scheduler", Package: karmadaModule + "/cmd/scheduler", versions: karmada},
-				{Name: "karmada-webhook", Package: karmadaModule + "/cmd/webhook", versions: karmada},
-				{Name: "karmada-operator", Package: karmadaModule + "/operator/cmd/operator", versions: karmada},
+				{Name: "kube-apiserver", Package: kubernetesModule + "/cmd/kube-apiserver", versions: kubernetesVersions},
+				{Name: "kube-controller-manager", Package: kubernetesModule + "/cmd/kube-controller-manager", versions: kubernetesVersions},
+				{Name: "kube-scheduler", Package: kubernetesModule + "/cmd/kube-scheduler", versions: kubernetesVersions},
+				{Name: "kubectl", Package: kubernetesModule + "/cmd/kubectl", versions: kubernetesVersions},
+				{Name: "karmada-aggregated-apiserver", Package: karmadaModule + "/cmd/aggregated-apiserver", versions: karmadaVersions},
+				{Name: "karmada-controller-manager", Package: karmadaModule + "/cmd/controller-manager", versions: karmadaVersions},
+				{Name: "karmada-scheduler", Package: karmadaModule + "/cmd/scheduler", versions: karmadaVersions},
+				{Name: "karmada-webhook", Package: karmadaModule + "/cmd/webhook", versions: karmadaVersions},
+				{Name: "karmada-operator", Package: karmadaModule + "/operator/cmd/operator", versions: karmadaVersions},
 			},
 			Manifests: []Manifest{
 				{Module: karmadaModule, Folder: "charts/karmada/_crds", As: "karmada/crds"},
@@ -92,11 +102,12 @@ func modules() []Module {
 			},
 		},
 		{
-			Name: "clusterpedia",
-			CGO:  true, // its SQLite driver is C
+			Name:   "clusterpedia",
+			Folder: "deploy/local/components/clusterpedia",
+			CGO:    true, // its SQLite driver is C
 			Binaries: []Binary{
-				{Name: "clusterpedia-apiserver", Package: clusterpediaModule + "/cmd/apiserver", versions: clusterpedia},
-				{Name: "clusterpedia-clustersynchro-manager", Package: clusterpediaModule + "/cmd/clustersynchro-manager", versions: clusterpedia},
+				{Name: "clusterpedia-apiserver", Package: clusterpediaModule + "/cmd/apiserver", versions: clusterpediaVersions},
+				{Name: "clusterpedia-clustersynchro-manager", Package: clusterpediaModule + "/cmd/clustersynchro-manager", versions: clusterpediaVersions},
 			},
 			Manifests:   []Manifest{{Module: clusterpediaModule, Folder: "kustomize/crds", As: "clusterpedia/crds"}},
 			patch:       patchClusterpedia,
@@ -104,11 +115,13 @@ func modules() []Module {
 		},
 		{
 			Name:      "kwok",
+			Folder:    "deploy/local/components/kwok",
 			Binaries:  []Binary{{Name: "kwok", Package: kwokModule + "/cmd/kwok"}}, // its version is a constant
 			Manifests: []Manifest{{Module: kwokModule, Folder: "kustomize/stage", As: "kwok/stage"}},
 		},
 		{
 			Name:     "metricsserver",
+			Folder:   "deploy/local/components/metricsserver",
 			Binaries: []Binary{{Name: "metrics-server", Package: metricsModule + "/cmd/metrics-server", versions: []versionVar{{clientVersion, metricsModule}}}},
 		},
 	}

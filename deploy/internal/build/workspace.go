@@ -19,12 +19,12 @@ type workspace struct {
 	cgo bool
 }
 
-// newWorkspace copies go.mod and go.sum of the component folder into dir.
-func newWorkspace(ctx context.Context, component, dir string, cgo bool) (workspace, error) {
+// newWorkspace copies go.mod, go.sum and the sources of the component folder into dir.
+func newWorkspace(ctx context.Context, component, dir string, cgo bool, sources ...string) (workspace, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return workspace{}, err
 	}
-	for _, name := range []string{"go.mod", "go.sum"} {
+	for _, name := range append([]string{"go.mod", "go.sum"}, sources...) {
 		content, err := os.ReadFile(filepath.Join(component, name))
 		if err != nil {
 			return workspace{}, err

@@ -16,6 +16,8 @@ type Options struct {
 	Repository string
 	// CacheRoot is the folder of all built components; see CacheRoot.
 	CacheRoot string
+	// Modules are the modules to build: Fleet, Node or both.
+	Modules []Module
 	// Progress is told what happens; see NewDisplay.
 	Progress Progress
 }
@@ -35,8 +37,8 @@ type Result struct {
 func Components(ctx context.Context, opts Options) (Result, error) {
 	result := Result{Binaries: map[string]string{}, Manifests: map[string]string{}}
 	var pending []component
-	for _, m := range modules() {
-		source := filepath.Join(opts.Repository, "deploy", "local", "components", m.Name)
+	for _, m := range opts.Modules {
+		source := filepath.Join(opts.Repository, filepath.FromSlash(m.Folder))
 		folder, err := cacheFolder(m, source, opts.CacheRoot)
 		if err != nil {
 			return Result{}, err
