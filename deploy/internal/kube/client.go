@@ -1,4 +1,4 @@
-// Package kube sends requests to the fleet's apiservers while they start: every call here is repeated
+// Package kube sends requests to apiservers while they start: every call here is repeated
 // until it succeeds, fails for good, or its context ends.
 package kube
 

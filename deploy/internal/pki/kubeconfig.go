@@ -25,7 +25,7 @@ func (c Cluster) WriteClientKubeconfig(path, cluster, server, client string) err
 	if err != nil {
 		return err
 	}
-	crtPath, keyPath := c.client(client)
+	crtPath, keyPath := c.Client(client)
 	crt, err := os.ReadFile(crtPath)
 	if err != nil {
 		return err

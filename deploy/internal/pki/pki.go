@@ -1,4 +1,4 @@
-// Package pki makes the certificates of a fleet. Every cluster has a certificate authority and
+// Package pki makes the certificates of a fleet or a real node. Every cluster has a certificate authority and
 // service account keys of its own, so that credentials of one cluster are worth nothing at another:
 // a program that mixes up its clusters fails here as it would in the field.
 package pki
@@ -43,9 +43,9 @@ type Cluster struct{ Dir string }
 func (c Cluster) File(name string) string { return filepath.Join(c.Dir, name) }
 
 // Ensure makes what is missing: the authority (ca), the authority of the aggregation layer
-// (front-proxy-ca) with its client, the serving certificate for loopback and the given names, and
-// the service account key pair (sa.key, sa.pub).
-func (c Cluster) Ensure(name string, dnsNames []string) error {
+// (front-proxy-ca) with its client, the serving certificate for loopback and the given names and addresses,
+// and the service account key pair (sa.key, sa.pub).
+func (c Cluster) Ensure(name string, names []string) error {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return err
 	}
@@ -61,8 +61,7 @@ func (c Cluster) Ensure(name string, dnsNames []string) error {
 		return err
 	}
 	serving := template("kairship-local-"+name, nil, x509.ExtKeyUsageServerAuth)
-	serving.DNSNames = append([]string{"localhost"}, dnsNames...)
-	serving.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	serve(serving, names)
 	// Karmada's webhook finds its certificate by fixed file names in a folder.
 	if err := c.issue("serving/tls", ca, serving); err != nil {
 		return err
@@ -79,16 +78,28 @@ func (c Cluster) EnsureClient(name string, identity Identity) error {
 	return c.issue("clients/"+name, ca, template(identity.User, identity.Groups, x509.ExtKeyUsageClientAuth))
 }
 
-// EnsureServer makes a serving certificate for loopback and the given names, of a server that is not
-// the cluster's own.
-func (c Cluster) EnsureServer(name string, dnsNames []string) error {
+// serve makes a template one for loopback and the given names and addresses.
+func serve(t *x509.Certificate, names []string) {
+	t.DNSNames = []string{"localhost"}
+	t.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			t.IPAddresses = append(t.IPAddresses, ip)
+			continue
+		}
+		t.DNSNames = append(t.DNSNames, name)
+	}
+}
+
+// EnsureServer makes a serving certificate for loopback and the given names and addresses, of a server
+// that is not the cluster's own.
+func (c Cluster) EnsureServer(name string, names []string) error {
 	ca, err := c.authority("ca", "")
 	if err != nil {
 		return err
 	}
 	serving := template(name, nil, x509.ExtKeyUsageServerAuth)
-	serving.DNSNames = append([]string{"localhost"}, dnsNames...)
-	serving.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	serve(serving, names)
 	return c.issue("servers/"+name, ca, serving)
 }
 
@@ -97,8 +108,8 @@ func (c Cluster) Server(name string) (crt, key string) {
 	return c.File("servers/" + name + ".crt"), c.File("servers/" + name + ".key")
 }
 
-// client returns the paths of a client certificate and its key.
-func (c Cluster) client(name string) (crt, key string) {
+// Client returns the paths of a client certificate and its key.
+func (c Cluster) Client(name string) (crt, key string) {
 	return c.File("clients/" + name + ".crt"), c.File("clients/" + name + ".key")
 }
 

@@ -56,7 +56,7 @@ func TestCertificates(t *testing.T) {
 	if err := verify(t, alpha.File("ca.crt"), load(t, hook), x509.ExtKeyUsageServerAuth, "127.0.0.1"); err != nil {
 		t.Errorf("as another server: %v", err)
 	}
-	crt, key := alpha.client("admin")
+	crt, key := alpha.Client("admin")
 	client := load(t, crt)
 	if err := verify(t, alpha.File("ca.crt"), client, x509.ExtKeyUsageClientAuth, ""); err != nil {
 		t.Errorf("as a client: %v", err)

@@ -25,6 +25,8 @@ type Command struct {
 	Log string
 	// Credential makes the process run as another user; nil keeps the caller's.
 	Credential *syscall.Credential
+	// Namespaces are the flags of clone(2) for the namespaces that the process gets of its own.
+	Namespaces uintptr
 }
 
 // maxLog is the size at which a log is set aside before a start; its predecessor is dropped.
@@ -52,7 +54,7 @@ func Start(command Command, records Records) (*Process, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.Dir = command.Env, command.Dir
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: command.Credential}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: command.Credential, Cloneflags: command.Namespaces}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", command.Name, err)
 	}

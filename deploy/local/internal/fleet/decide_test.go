@@ -139,12 +139,6 @@ func TestClosedFolder(t *testing.T) {
 	}
 }
 
-func TestMajorOf(t *testing.T) {
-	if majorOf("/usr/lib/postgresql/9/bin/postgres") >= majorOf("/usr/lib/postgresql/15/bin/postgres") {
-		t.Error("version 9 is preferred over 15: compared as text")
-	}
-}
-
 func TestNodeReady(t *testing.T) {
 	node := func(status, taints string) string {
 		return nodeReady(kube.MustParse("{kind: Node, metadata: {name: node}, spec: {taints: %s}, status: {conditions: [{type: Ready, status: %q}]}}", taints, status)[0])

@@ -25,7 +25,7 @@ func (f *Fleet) Up(ctx context.Context, repository string) error {
 	if err := f.checkMembers(); err != nil {
 		return err
 	}
-	f.report.sayf("fleet in %s, ports from %d on, index on %s", f.paths.Root, f.settings.PortBase, f.settings.DB)
+	f.report.Sayf("fleet in %s, ports from %d on, index on %s", f.paths.Root, f.settings.PortBase, f.settings.DB)
 	if err := f.state.save(f.paths); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (f *Fleet) retire(ctx context.Context, plan []planned) error {
 		if p.action != restart {
 			continue
 		}
-		f.report.sayf("%-32s its arguments changed: stopping it to start it anew", p.name)
+		f.report.Sayf("%-32s its arguments changed: stopping it to start it anew", p.name)
 		if err := f.stop(ctx, p.record, p.stopSignal()); err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (f *Fleet) retire(ctx context.Context, plan []planned) error {
 			continue
 		}
 		if running {
-			f.report.sayf("%-32s is no longer part of this fleet: stopping it", name)
+			f.report.Sayf("%-32s is no longer part of this fleet: stopping it", name)
 			if err := f.stop(ctx, record, stopSignalOf(name)); err != nil {
 				return err
 			}
@@ -231,9 +231,9 @@ func (f *Fleet) conclude(plan []planned, took time.Duration) {
 		if usage, err := proc.UsageOf(record); err == nil {
 			rss += usage.RSS
 			if usage.Outdated {
-				f.report.sayf("%-32s runs an older build; `restart %s` replaces it", p.name, p.name)
+				f.report.Sayf("%-32s runs an older build; `restart %s` replaces it", p.name, p.name)
 			}
 		}
 	}
-	f.report.sayf("ready: %d processes, %d of them started now, in %.1fs; %.1f GiB of memory", len(plan), f.launched.Load(), took.Seconds(), float64(rss)/(1<<30))
+	f.report.Sayf("ready: %d processes, %d of them started now, in %.1fs; %.1f GiB of memory", len(plan), f.launched.Load(), took.Seconds(), float64(rss)/(1<<30))
 }
