@@ -24,9 +24,9 @@ import (
 // GVK is the operator's kind.
 var GVK = schema.GroupVersion(operatorv1alpha1.GroupVersion).WithKind("Karmada")
 
-// releaseURL is where the CRDs of a version are, as the operator itself has it
+// ReleaseURL is where the CRDs of a version are, as the operator itself has it
 // for its own version.
-const releaseURL = "https://github.com/karmada-io/karmada/releases/download/%s/crds.tar.gz"
+const ReleaseURL = "https://github.com/karmada-io/karmada/releases/download/%s/crds.tar.gz"
 
 // Host is the cluster that an instance is installed on.
 type Host struct {
@@ -115,7 +115,7 @@ func hostCluster(host Host) *operatorv1alpha1.HostCluster {
 // those of its own.
 func crdTarball(version, from string) *operatorv1alpha1.CRDTarball {
 	if from == "" && version != "" {
-		from = fmt.Sprintf(releaseURL, version)
+		from = fmt.Sprintf(ReleaseURL, version)
 	}
 	if from == "" {
 		return nil

@@ -1,0 +1,5 @@
+package bringup
+
+import "context"
+
+func (b *Bringup) sample(context.Context) error { return nil }
