@@ -29,6 +29,7 @@ type Bringup struct {
 
 	manifests map[string]string
 	binaries  map[string]string
+	karmada   string // its version
 }
 
 // Run does all of it. What is done already is left as it is.
@@ -130,6 +131,7 @@ func (b *Bringup) sources(ctx context.Context) (images.Sources, error) {
 	if s.Clusterpedia, err = required(n.Repository, "deploy/local/components/clusterpedia", "github.com/clusterpedia-io/clusterpedia"); err != nil {
 		return s, err
 	}
+	b.karmada = s.Karmada
 	s.CRDsURL = fmt.Sprintf(conversion.ReleaseURL, s.Karmada)
 	return s, nil
 }

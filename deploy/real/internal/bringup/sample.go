@@ -105,16 +105,17 @@ func (b *Bringup) sampleSteps(client *graphql.Client) ([]sampleStep, error) {
 			await:     clusterCondition(client, "Reachable"),
 		},
 		{
-			name:      "createInstance " + Instance,
-			mutation:  `mutation($name: String!, $host: String!) { createInstance(input: {instance: $name, hostCluster: $host, deletionPolicy: DELETE}) { operation } }`,
-			variables: map[string]any{"name": Instance, "host": Member},
+			name: "createInstance " + Instance,
+			mutation: `mutation($name: String!, $host: String!, $version: String!) {
+				createInstance(input: {instance: $name, hostCluster: $host, karmadaVersion: $version, deletionPolicy: DELETE}) { operation }
+			}`,
+			variables: map[string]any{"name": Instance, "host": Member, "version": b.karmada},
 			await:     instanceRuns(client),
 		},
-		{
-			name:      "grantInstanceRole",
-			mutation:  `mutation($name: String!, $group: String!) { grantInstanceRole(input: {instance: $name, subjectKind: GROUP, subject: $group, role: ADMIN}) { unchanged } }`,
-			variables: map[string]any{"name": Instance, "group": node.AdminGroup},
-		},
+		// Karmada passes requests on to a member for users and groups that roles in the instance name, so a group
+		// alone is not enough.
+		grant("GROUP", node.AdminGroup),
+		grant("USER", node.Admin),
 		{
 			name:      "joinCluster " + Member,
 			mutation:  `mutation($name: String!, $instance: String!) { joinCluster(input: {instance: $instance, cluster: $name}) { requested } }`,
@@ -132,6 +133,17 @@ func (b *Bringup) sampleSteps(client *graphql.Client) ([]sampleStep, error) {
 			await:     workloadHealthy(client),
 		},
 	}, nil
+}
+
+// grant gives the role of an administrator of the instance.
+func grant(kind, subject string) sampleStep {
+	return sampleStep{
+		name: "grantInstanceRole " + subject,
+		mutation: `mutation($name: String!, $kind: RoleSubjectKind!, $subject: String!) {
+			grantInstanceRole(input: {instance: $name, subjectKind: $kind, subject: $subject, role: ADMIN}) { unchanged }
+		}`,
+		variables: map[string]any{"name": Instance, "kind": kind, "subject": subject},
+	}
 }
 
 // application is a Deployment that writes the time, and its namespace.

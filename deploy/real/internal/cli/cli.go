@@ -34,7 +34,7 @@ func Command() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&o.dir, "dir", ".real", "folder of the node: its data, logs, credentials")
 	root.PersistentFlags().StringVar(&o.network, "network", node.DefaultNetwork, "network between this machine and the node; four addresses of it are used")
-	root.AddCommand(upCommand(&o), withCommand(&o), downCommand(&o), killCommand(&o), leftoversCommand(), superviseCommand())
+	root.AddCommand(upCommand(&o), withCommand(&o), downCommand(&o), killCommand(&o), startCommand(&o), leftoversCommand(), superviseCommand())
 	return root
 }
 
@@ -123,6 +123,27 @@ func killCommand(o *options) *cobra.Command {
 			}
 			n.Report.Sayf("the node and everything in it is killed")
 			return nil
+		},
+	}
+}
+
+func startCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "start",
+		Short: "Start a node again that was killed, with what it had",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			n, err := o.open(cmd)
+			if err != nil {
+				return err
+			}
+			if !n.Exists() {
+				return fmt.Errorf("there is no node in %s; `up` makes one", n.Paths.Root)
+			}
+			if err := n.Start(cmd.Context()); err != nil {
+				return err
+			}
+			return n.AwaitReady(cmd.Context())
 		},
 	}
 }
