@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -55,7 +57,7 @@ func (b *Bringup) description(ctx context.Context) (Description, error) {
 		port, ok := p.(map[string]any)
 		if number, _ := port["nodePort"].(int64); ok && number > 0 {
 			return Description{
-				KairshipURL: fmt.Sprintf("https://%s:%d", b.Node.Network.Node, number), CAFile: b.Node.Paths.PKI().File("ca.crt"),
+				KairshipURL: "https://" + net.JoinHostPort(b.Node.Network.Node.String(), strconv.FormatInt(number, 10)), CAFile: b.Node.Paths.PKI().File("ca.crt"),
 				TokenFile: b.Node.Paths.Token(node.Admin), Kubeconfig: b.Node.Paths.Kubeconfig(), Kubectl: b.Node.Paths.Binary("kubectl"),
 			}, nil
 		}

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
-	"strings"
 
 	"github.com/karmada-io/karmada/operator/pkg/constants"
 
@@ -21,7 +19,7 @@ import (
 func downloadedCRDs(folder, url string) (*image.Layer, error) {
 	content, err := crdArchive(folder)
 	if err != nil {
-		return nil, fmt.Errorf("Karmada's definitions: %w", err)
+		return nil, fmt.Errorf("reading Karmada's definitions: %w", err)
 	}
 	cache := path.Join(constants.KarmadaDataDir, "cache", image.Hash([]byte(url)))
 	return &image.Layer{Entries: []image.Entry{{Path: path.Join(cache, "crds.tar.gz"), Content: content, Mode: 0o644}}}, nil
@@ -32,15 +30,16 @@ func crdArchive(folder string) ([]byte, error) {
 	var out bytes.Buffer
 	compressed := gzip.NewWriter(&out)
 	archive := tar.NewWriter(compressed)
-	err := filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
+	files := os.DirFS(folder)
+	err := fs.WalkDir(files, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		name := path.Join("crds", filepath.ToSlash(strings.TrimPrefix(file, folder)))
+		name := path.Join("crds", file)
 		if entry.IsDir() {
 			return archive.WriteHeader(&tar.Header{Name: name + "/", Mode: 0o755, Typeflag: tar.TypeDir})
 		}
-		content, err := os.ReadFile(file)
+		content, err := fs.ReadFile(files, file)
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ type Sources struct {
 	Pause, APIServer, ControllerManager string
 	// Postgres is the folder with PostgreSQL's programs.
 	Postgres string
-	// CRDs is the folder with Karmada's definitions, and CRDsURL where a Karmada says that they are.
+	// CRDs is the folder with Karmada's definitions, and CRDsURL where a Karmada has them from.
 	CRDs, CRDsURL string
 	// The versions of Karmada and Clusterpedia, with a v.
 	Karmada, Clusterpedia string
@@ -146,7 +146,7 @@ func (s Sources) database(ctx context.Context, base *image.Layer) (image.Image, 
 	}
 	major := filepath.Base(filepath.Dir(s.Postgres))
 	programs := &image.Layer{}
-	share := filepath.Join("/usr/share/postgresql", major)
+	share := "/usr/share/postgresql/" + major
 	if err := programs.Folder(s.Postgres, filepath.Join(filepath.Dir(s.Postgres), "lib"), share); err != nil {
 		return image.Image{}, fmt.Errorf("the files of PostgreSQL %s: %w (an image is made of Debian's package)", major, err)
 	}
@@ -183,15 +183,15 @@ func (s Sources) kairship(base *image.Layer) ([]image.Image, string, error) {
 		{Name: Registry + "/kairship-apiserver", Layers: []*image.Layer{base, image.Program("/kairship", s.APIServer)}, Entrypoint: []string{"/kairship"}, User: unprivileged},
 		{Name: Registry + "/kairship-controller-manager", Layers: []*image.Layer{base, image.Program("/kairship", s.ControllerManager)}, Entrypoint: []string{"/kairship"}, User: unprivileged},
 	}
-	both := ""
+	var both []byte
 	for _, i := range images {
 		digest, err := i.Digest()
 		if err != nil {
 			return nil, "", err
 		}
-		both += digest
+		both = append(both, digest...)
 	}
-	tag := "real-" + image.Hash([]byte(both))[:tagLength]
+	tag := "real-" + image.Hash(both)[:tagLength]
 	for i := range images {
 		images[i].Name += ":" + tag
 	}

@@ -110,14 +110,15 @@ func (i *Installer) rolledOut(ctx context.Context, kind, namespace, name string)
 		return ""
 	})
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, i.pods(namespace))
+		return fmt.Errorf("%w\n%s", err, i.events(ctx, namespace))
 	}
 	return nil
 }
 
-// pods describes the pods of a namespace, for the error of something that does not start.
-func (i *Installer) pods(namespace string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), stepPatience)
+// events lists the last events of a namespace, for the error of something that does not start. The time for
+// the step may be over.
+func (i *Installer) events(ctx context.Context, namespace string) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepPatience)
 	defer cancel()
 	var out strings.Builder
 	found, err := i.client.List(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Event"}, namespace, "")

@@ -78,7 +78,7 @@ func (i *Installer) kairship(ctx context.Context) error {
 		"DSN": i.dsn("kairship"), "READER_DSN": i.dsn("kairship_reader"), "REGISTRY": images.Registry,
 	})
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, i.pods(System))
+		return fmt.Errorf("%w\n%s", err, i.events(ctx, System))
 	}
 	i.state.Tag = i.KairshipTag
 	return nil

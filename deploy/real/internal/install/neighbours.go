@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -73,9 +74,7 @@ func (i *Installer) neighbour(ctx context.Context, page guide, n neighbour) erro
 		return err
 	}
 	files := map[string]string{"kustomization.yaml": kustomization}
-	for name, content := range n.files {
-		files[name] = content
-	}
+	maps.Copy(files, n.files)
 	name := filepath.Base(n.module)
 	folder, err := i.folder(name, files)
 	if err != nil {

@@ -54,7 +54,7 @@ func delegate(cgroup string) {
 	if err != nil {
 		return // v1
 	}
-	for _, controller := range strings.Fields(string(available)) {
+	for controller := range strings.FieldsSeq(string(available)) {
 		_ = os.WriteFile(filepath.Join(cgroup, "cgroup.subtree_control"), []byte("+"+controller), 0o644)
 	}
 }

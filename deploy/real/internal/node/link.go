@@ -36,15 +36,17 @@ func (n *Node) connect(ctx context.Context, pid int) error {
 
 // disconnect removes the pair of interfaces. The kernel does it too, a moment after the node ended.
 func (n *Node) disconnect(ctx context.Context) error {
-	if _, err := net.InterfaceByName(n.hostInterface()); err != nil {
-		return nil // It does not exist.
+	if !exists(n.hostInterface()) {
+		return nil
 	}
 	out, err := exec.CommandContext(ctx, "ip", "link", "delete", n.hostInterface()).CombinedOutput()
-	if err != nil {
-		if _, missing := net.InterfaceByName(n.hostInterface()); missing != nil {
-			return nil // The kernel was faster.
-		}
+	if err != nil && exists(n.hostInterface()) { // Otherwise the kernel was faster.
 		return fmt.Errorf("removing the interface %s: %w: %s", n.hostInterface(), err, strings.TrimSpace(string(out)))
 	}
 	return nil
+}
+
+func exists(name string) bool {
+	_, err := net.InterfaceByName(name)
+	return err == nil
 }

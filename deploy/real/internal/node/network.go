@@ -62,4 +62,4 @@ func (n Network) free() error {
 }
 
 // URL is the address of the node's API server.
-func (n Network) URL() string { return fmt.Sprintf("https://%s:%d", n.Node, apiPort) }
+func (n Network) URL() string { return "https://" + netip.AddrPortFrom(n.Node, apiPort).String() }
