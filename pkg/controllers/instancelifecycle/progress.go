@@ -47,7 +47,17 @@ func (r *Reconciler) progress(ctx context.Context, s *scope) string {
 	if err != nil {
 		return fmt.Sprintf("%s it is unknown what runs on cluster %q, which does not answer.", progressBegins, s.cluster.Name)
 	}
-	return soFar(s.cluster.Name, s.instance.Name, sets.Items, deployments.Items)
+	told := soFar(s.cluster.Name, s.instance.Name, sets.Items, deployments.Items)
+	// Credentials that may do what an installation needs may not be permitted to read these.
+	pods, err := kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return told
+	}
+	events, err := kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=FailedCreate"})
+	if err != nil {
+		return told
+	}
+	return join(told, obstacles(s.instance.Name, pods.Items, events.Items))
 }
 
 // soFar lists components and how many of their replicas are ready.
@@ -58,8 +68,7 @@ func soFar(cluster, instance string, sets []appsv1.StatefulSet, deployments []ap
 		if wanted != nil {
 			replicas = *wanted
 		}
-		short := strings.TrimPrefix(strings.TrimPrefix(name, instance+"-"), "karmada-")
-		parts = append(parts, fmt.Sprintf("%s %d/%d", short, ready, replicas))
+		parts = append(parts, fmt.Sprintf("%s %d/%d", shortName(name, instance), ready, replicas))
 	}
 	for i := range sets {
 		add(sets[i].Name, sets[i].Spec.Replicas, sets[i].Status.ReadyReplicas)
