@@ -173,7 +173,7 @@ test-upgrade: ## An upgrade from a release (FROM=v1.2.3) to the working tree, an
 test-real: ui ## The chart, a Managed instance and running pods on a real node of its own, which must leave nothing behind; about ten minutes, root on Linux (docs/real.md)
 	@echo "==> suite against a real node in $(REAL_TEST_DIR)"
 	@mkdir -p bin && go build -o bin/real ./deploy/real
-	@bin/real with --dir $(REAL_TEST_DIR) $(REAL_FLAGS) -- go test -count=1 -timeout 60m -v $(TESTFLAGS) ./test/real
+	@bin/real with --dir $(REAL_TEST_DIR) --values test/real/testdata/values.yaml $(REAL_FLAGS) -- go test -count=1 -timeout 60m -v $(TESTFLAGS) ./test/real
 
 .PHONY: truth
 truth: ui ## Ten minutes of changes and faults, with every claim held against the clusters (KAIRSHIP_TRUTH=30m, KAIRSHIP_TRUTH_SEED=n to repeat one); a short form is in test

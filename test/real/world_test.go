@@ -47,6 +47,10 @@ type world struct {
 	TokenFile   string `json:"tokenFile"`
 	Kubeconfig  string `json:"kubeconfig"`
 	KubectlPath string `json:"kubectl"`
+	HelmPath    string `json:"helm"`
+	Chart       string `json:"chart"`
+	Program     string `json:"program"`
+	Network     string `json:"network"`
 
 	dir      string
 	token    string
@@ -174,6 +178,17 @@ func (w *world) awaitReady(t *testing.T, within time.Duration, namespace string)
 		}
 		return nil
 	})
+}
+
+// readyAmong counts the pods that are ready.
+func readyAmong(pods []corev1.Pod) int {
+	count := 0
+	for i := range pods {
+		if ready(&pods[i]) {
+			count++
+		}
+	}
+	return count
 }
 
 // ready reports whether the kubelet found the pod ready, and it is not about to end.

@@ -30,6 +30,7 @@ type Bringup struct {
 	manifests map[string]string
 	binaries  map[string]string
 	karmada   string // its version
+	helm      string // the path of the program
 }
 
 // Run does all of it. What is done already is left as it is.
@@ -96,6 +97,7 @@ func (b *Bringup) build(ctx context.Context) (helm string, set images.Set, err e
 	if helm, err = build.Helm(ctx, n.Repository); err != nil {
 		return "", set, err
 	}
+	b.helm = helm
 	sources, err := b.sources(ctx)
 	if err != nil {
 		return "", set, err

@@ -27,6 +27,12 @@ type Description struct {
 	Kubeconfig string `json:"kubeconfig"`
 	// Kubectl is the program.
 	Kubectl string `json:"kubectl"`
+	// Program is this one, which kills the node and starts it again, with the network that it has.
+	Program string `json:"program"`
+	Network string `json:"network"`
+	// Helm is the program, and Chart the folder in which the chart was installed.
+	Helm  string `json:"helm"`
+	Chart string `json:"chart"`
 }
 
 // describe finds out where Kairship is served and writes the description.
@@ -59,6 +65,7 @@ func (b *Bringup) description(ctx context.Context) (Description, error) {
 			return Description{
 				KairshipURL: "https://" + net.JoinHostPort(b.Node.Network.Node.String(), strconv.FormatInt(number, 10)), CAFile: b.Node.Paths.PKI().File("ca.crt"),
 				TokenFile: b.Node.Paths.Token(node.Admin), Kubeconfig: b.Node.Paths.Kubeconfig(), Kubectl: b.Node.Paths.Binary("kubectl"),
+				Program: b.Node.Paths.Binary("kairship-real"), Network: b.Node.Network.String(), Helm: b.helm, Chart: b.Node.Paths.Work("kairship"),
 			}, nil
 		}
 	}

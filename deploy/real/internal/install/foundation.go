@@ -26,6 +26,14 @@ const databaseUser = 999
 // databaseVolume is the folder of the database's volume, as the node sees it.
 const databaseVolume = "/var/volumes/postgres"
 
+// volumeCount is how many volumes of 1 GiB there are for claims of any pod.
+const volumeCount = 6
+
+// volumes makes the default storage class and its volumes: nothing provisions them on demand.
+func (i *Installer) volumes(ctx context.Context) error {
+	return i.apply(ctx, "storage.yaml")
+}
+
 // dns installs the cluster's DNS server.
 func (i *Installer) dns(ctx context.Context) error {
 	if err := i.apply(ctx, "dns.yaml"); err != nil {
@@ -83,9 +91,14 @@ func (i *Installer) apply(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	var volumes []string
+	for number := range volumeCount {
+		volumes = append(volumes, fmt.Sprintf("volume-%d", number))
+	}
 	var out strings.Builder
 	err = t.Execute(&out, map[string]any{
-		"Domain": node.Domain, "DNSAddress": node.DNSAddress, "DNSImage": images.DNS,
+		"Volumes": volumes,
+		"Domain":  node.Domain, "DNSAddress": node.DNSAddress, "DNSImage": images.DNS,
 		"DatabaseNamespace": databaseNamespace, "DatabaseImage": images.Database, "DatabaseVolume": databaseVolume,
 		"DatabasePassword": i.password("postgres"),
 	})

@@ -69,6 +69,7 @@ func (i *Installer) Run(ctx context.Context) error {
 	}
 	for _, s := range []step{
 		{"dns", i.dns},
+		{"volumes", i.volumes},
 		{"postgresql", i.database},
 		{"clusterpedia", i.clusterpedia},
 		{"karmada-operator", i.operator},

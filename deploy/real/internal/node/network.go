@@ -61,5 +61,8 @@ func (n Network) free() error {
 	return nil
 }
 
+// String is the network as --network has it.
+func (n Network) String() string { return netip.PrefixFrom(n.Host, n.bits).Masked().String() }
+
 // URL is the address of the node's API server.
 func (n Network) URL() string { return "https://" + netip.AddrPortFrom(n.Node, apiPort).String() }
