@@ -175,6 +175,12 @@ test-real: ui ## The chart, a Managed instance and running pods on a real node o
 	@mkdir -p bin && go build -o bin/real ./deploy/real
 	@bin/real with --dir $(REAL_TEST_DIR) --values test/real/testdata/values.yaml $(REAL_FLAGS) -- go test -count=1 -timeout 60m -v $(TESTFLAGS) ./test/real
 
+.PHONY: test-real-upgrade
+test-real-upgrade: ui ## On a real node: an upgrade of the chart and images of a release (FROM=v1.2.3) to the working tree, and back, under load
+	@echo "==> an upgrade from $(FROM) and back, on a real node in $(REAL_TEST_DIR)-upgrade"
+	@mkdir -p bin && go build -o bin/real ./deploy/real
+	@hack/test-real-upgrade.sh "$(FROM)" $(REAL_TEST_DIR)-upgrade $(REAL_FLAGS)
+
 .PHONY: truth
 truth: ui ## Ten minutes of changes and faults, with every claim held against the clusters (KAIRSHIP_TRUTH=30m, KAIRSHIP_TRUTH_SEED=n to repeat one); a short form is in test
 	@echo "==> truth in a fleet in $(TEST_DIR)"

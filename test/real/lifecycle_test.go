@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -123,9 +124,7 @@ func (w *world) update(t *testing.T, name string, change map[string]any) {
 			return err
 		}
 		input := map[string]any{"instance": name, "resourceVersion": data.Instance.ResourceVersion}
-		for field, value := range change {
-			input[field] = value
-		}
+		maps.Copy(input, change)
 		// A conflict is a controller's write in between.
 		_, _, err = gql.Query[any](ctx, w.kairship, `mutation($input: UpdateInstanceInput!) { updateInstance(input: $input) { instance { name } } }`, map[string]any{"input": input})
 		return err

@@ -62,6 +62,8 @@ func (f *Fleet) prepareCluster(c topology.Cluster) error {
 	for _, service := range []string{"karmada-aggregated-apiserver.karmada-system", "karmada-webhook.karmada-system", "clusterpedia-apiserver.clusterpedia-system"} {
 		names = append(names, service+".svc")
 	}
+	// By which pods of a real node reach it (deploy/real).
+	names = append(names, c.Name+".fleet.svc")
 	if err := authority.Ensure(c.Name, names); err != nil {
 		return err
 	}

@@ -26,6 +26,10 @@ type Bringup struct {
 	Values []string
 	// Empty leaves the instance, the member and the application out.
 	Empty bool
+	// Source is the folder with the Kairship to install: its programs, its chart and its documentation.
+	Source string
+	// External is the folder of a process fleet whose instances are registered; empty for none.
+	External string
 
 	manifests map[string]string
 	binaries  map[string]string
@@ -54,11 +58,14 @@ func (b *Bringup) Run(ctx context.Context) error {
 		return err
 	}
 	b.Node.Report.Sayf("%-32s Ready", "node "+node.Name)
-	installer := &install.Installer{Node: b.Node, Helm: helm, KairshipTag: set.KairshipTag, Values: b.Values}
+	installer := &install.Installer{Node: b.Node, Source: b.Source, Helm: helm, KairshipTag: set.KairshipTag, Values: b.Values}
 	if err := installer.Run(ctx); err != nil {
 		return err
 	}
 	if err := b.describe(ctx); err != nil {
+		return err
+	}
+	if err := b.external(ctx); err != nil {
 		return err
 	}
 	if b.Empty {
@@ -115,15 +122,15 @@ func (b *Bringup) sources(ctx context.Context) (images.Sources, error) {
 		Pause: n.Paths.Binary("pause"), APIServer: n.Paths.Binary("kairship-apiserver"), ControllerManager: n.Paths.Binary("kairship-controller-manager"),
 	}
 	for _, command := range [][]string{
-		{"hack/static.sh", "apiserver", "", s.APIServer},
-		{"hack/static.sh", "controller-manager", "", s.ControllerManager},
-		{"go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", s.Pause, "./deploy/real/pause"},
+		{b.Source, "hack/static.sh", "apiserver", "", s.APIServer},
+		{b.Source, "hack/static.sh", "controller-manager", "", s.ControllerManager},
+		{n.Repository, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", s.Pause, "./deploy/real/pause"},
 	} {
-		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-		cmd.Dir = n.Repository
+		cmd := exec.CommandContext(ctx, command[1], command[2:]...)
+		cmd.Dir = command[0]
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return s, fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, strings.TrimSpace(string(out)))
+			return s, fmt.Errorf("%s in %s: %w\n%s", strings.Join(command[1:], " "), command[0], err, strings.TrimSpace(string(out)))
 		}
 	}
 	var err error

@@ -110,7 +110,7 @@ func (b *Bringup) sampleSteps(client *graphql.Client) ([]sampleStep, error) {
 				createInstance(input: {instance: $name, hostCluster: $host, karmadaVersion: $version, deletionPolicy: DELETE}) { operation }
 			}`,
 			variables: map[string]any{"name": Instance, "host": Member, "version": b.karmada},
-			await:     instanceRuns(client),
+			await:     instanceRuns(client, Instance),
 		},
 		// Karmada passes requests on to a member for users and groups that roles in the instance name, so a group
 		// alone is not enough.
@@ -212,19 +212,20 @@ func clusterCondition(client *graphql.Client, kind string) func(context.Context)
 	}
 }
 
-func instanceRuns(client *graphql.Client) func(context.Context) (string, error) {
+func instanceRuns(client *graphql.Client, name string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		var data struct {
 			Instance *struct {
+				Mode       string      `json:"mode"`
 				State      string      `json:"state"`
 				Conditions []condition `json:"conditions"`
 			} `json:"instance"`
 		}
-		err := client.Do(ctx, `query($name: String!) { instance(name: $name) { state conditions { type status reason message } } }`, map[string]any{"name": Instance}, &data)
+		err := client.Do(ctx, `query($name: String!) { instance(name: $name) { mode state conditions { type status reason message } } }`, map[string]any{"name": name}, &data)
 		if err != nil || data.Instance == nil {
 			return "there is no instance yet", err
 		}
-		if missing := conditionTrue(data.Instance.Conditions, "Installed"); missing != "" {
+		if missing := conditionTrue(data.Instance.Conditions, "Installed"); data.Instance.Mode == "MANAGED" && missing != "" {
 			return missing, nil
 		}
 		if data.Instance.State != "RUNNING" {

@@ -20,6 +20,10 @@ type options struct {
 	network string
 	values  []string
 	empty   bool
+	// external is the folder of a process fleet.
+	external string
+	// source is the folder with the Kairship to install.
+	source string
 }
 
 // Command is the root of the command line.
@@ -34,13 +38,15 @@ func Command() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&o.dir, "dir", ".real", "folder of the node: its data, logs, credentials")
 	root.PersistentFlags().StringVar(&o.network, "network", node.DefaultNetwork, "network between this machine and the node; four addresses of it are used")
-	root.AddCommand(upCommand(&o), withCommand(&o), downCommand(&o), killCommand(&o), startCommand(&o), leftoversCommand(), superviseCommand())
+	root.AddCommand(upCommand(&o), withCommand(&o), downCommand(&o), killCommand(&o), startCommand(&o), leftoversCommand(), superviseCommand(), forwardCommand())
 	return root
 }
 
 // addSettings adds the flags that decide what is installed.
 func addSettings(cmd *cobra.Command, o *options) {
 	cmd.Flags().StringArrayVar(&o.values, "values", nil, "a file with more values for the chart; may be given several times")
+	cmd.Flags().StringVar(&o.external, "external", "", "the folder of a process fleet that is up without Kairship's own processes: its instances are registered")
+	cmd.Flags().StringVar(&o.source, "kairship", "", "the folder with the Kairship to install, such as that of another release; this clone unless given")
 	cmd.Flags().BoolVar(&o.empty, "empty", false, "install Kairship alone, without an instance, a member and an application")
 }
 
@@ -164,6 +170,16 @@ func leftoversCommand() *cobra.Command {
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), strings.Join(lines, "\n"))
 			return err
 		},
+	}
+}
+
+func forwardCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "forward ADDRESS PORTS",
+		Short:  "Let pods reach ports of this machine's loopback address",
+		Hidden: true,
+		Args:   cobra.ExactArgs(2),
+		RunE:   func(cmd *cobra.Command, args []string) error { return node.Forward(cmd.Context(), args[0], args[1]) },
 	}
 }
 

@@ -44,7 +44,17 @@ func upCommand(o *options) *cobra.Command {
 }
 
 func (o *options) bringUp(ctx context.Context, n *node.Node) (*bringup.Bringup, error) {
-	b := &bringup.Bringup{Node: n, Empty: o.empty}
+	b := &bringup.Bringup{Node: n, Empty: o.empty, Source: n.Repository}
+	for folder, target := range map[*string]*string{&o.external: &b.External, &o.source: &b.Source} {
+		if *folder == "" {
+			continue
+		}
+		absolute, err := filepath.Abs(*folder)
+		if err != nil {
+			return nil, err
+		}
+		*target = absolute
+	}
 	for _, file := range o.values {
 		absolute, err := filepath.Abs(file)
 		if err != nil {
@@ -131,7 +141,7 @@ func runCommand(ctx context.Context, n *node.Node, command []string, out io.Writ
 	// Ctrl-C reaches the command directly; it is killed only when it does not end.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second
-	cmd.Env = append(os.Environ(), "KAIRSHIP_REAL="+n.Paths.Root)
+	cmd.Env = append(os.Environ(), node.Variable+"="+n.Paths.Root)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, out, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", text, err)

@@ -2,6 +2,8 @@ package image
 
 import (
 	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"io"
 )
@@ -35,10 +37,11 @@ func Archive(to io.Writer, images []Image) error {
 				continue
 			}
 			written[name] = true
-			if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: l.size, Typeflag: tar.TypeReg}); err != nil {
+			compressed, err := l.compressed()
+			if err != nil {
 				return err
 			}
-			if err := l.write(archive); err != nil {
+			if err := file(archive, name, compressed); err != nil {
 				return err
 			}
 		}
@@ -55,6 +58,22 @@ func Archive(to io.Writer, images []Image) error {
 		return err
 	}
 	return archive.Close()
+}
+
+// compressed is the layer's archive as containerd keeps it beside the files that it unpacks.
+func (l *Layer) compressed() ([]byte, error) {
+	var out bytes.Buffer
+	to, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.write(to); err != nil {
+		return nil, err
+	}
+	if err := to.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }
 
 func file(archive *tar.Writer, name string, content []byte) error {

@@ -32,7 +32,6 @@ type Entry struct {
 type Layer struct {
 	Entries []Entry
 	digest  string // of the archive, without "sha256:"
-	size    int64
 }
 
 // Image is what a container is started from.
@@ -90,17 +89,16 @@ func (i Image) Digest() (string, error) {
 	return Hash(content), nil
 }
 
-// measure finds out the digest and the size of the layer's archive, once.
+// measure finds out the digest of the layer's archive, once.
 func (l *Layer) measure() error {
 	if l.digest != "" {
 		return nil
 	}
 	h := sha256.New()
-	counter := &counter{to: h}
-	if err := l.write(counter); err != nil {
+	if err := l.write(h); err != nil {
 		return err
 	}
-	l.digest, l.size = hex.EncodeToString(h.Sum(nil)), counter.n
+	l.digest = hex.EncodeToString(h.Sum(nil))
 	return nil
 }
 
@@ -156,18 +154,6 @@ func permissions(mode fs.FileMode) int64 {
 		bits |= 0o1000
 	}
 	return bits
-}
-
-// counter counts what passes.
-type counter struct {
-	to io.Writer
-	n  int64
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.to.Write(b)
-	c.n += int64(n)
-	return n, err
 }
 
 // Hash names content.

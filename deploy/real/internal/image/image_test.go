@@ -3,6 +3,7 @@ package image
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
@@ -47,12 +48,12 @@ func TestArchive(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, layer := range m.Layers {
-			if want := "sha256:" + Hash(files[layer]); c.RootFS.DiffIDs[i] != want {
+			if want := "sha256:" + Hash(uncompressed(t, files[layer])); c.RootFS.DiffIDs[i] != want {
 				t.Errorf("%s: layer %d is %s in the configuration, and its content is %s", m.RepoTags[0], i, c.RootFS.DiffIDs[i], want)
 			}
 		}
 	}
-	if got := read(t, bytes.NewReader(files[manifests[0].Layers[1]]))["bin/a"]; string(got) != "a program" {
+	if got := read(t, bytes.NewReader(uncompressed(t, files[manifests[0].Layers[1]])))["bin/a"]; string(got) != "a program" {
 		t.Errorf("the program in the image is %q", got)
 	}
 }
@@ -72,6 +73,19 @@ func TestDigest(t *testing.T) {
 			t.Errorf("%s: the digest stays %s (error %v): the old image would run on", reason, after, err)
 		}
 	}
+}
+
+func uncompressed(t *testing.T, layer []byte) []byte {
+	t.Helper()
+	from, err := gzip.NewReader(bytes.NewReader(layer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
 }
 
 func read(t *testing.T, from io.Reader) map[string][]byte {

@@ -31,6 +31,8 @@ const stepPatience = 5 * time.Minute
 // Installer carries out the steps, each once.
 type Installer struct {
 	Node *node.Node
+	// Source is the folder with the Kairship to install: its chart and its documentation.
+	Source string
 	// Helm and Images are what the steps need beside the node's programs.
 	Helm string
 	// KairshipTag is the tag of Kairship's images.

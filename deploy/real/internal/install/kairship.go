@@ -16,7 +16,7 @@ const chartCommand = "helm install kairship deploy/helm/kairship"
 
 // databaseRoles makes the roles of the projection.
 func (i *Installer) databaseRoles(ctx context.Context) error {
-	page, err := readGuide(i.Node.Repository, "docs", "operations.md")
+	page, err := readGuide(i.Source, "docs", "operations.md")
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (i *Installer) dsn(role string) string {
 
 // kairship installs the chart by the commands of README.md, into a namespace with restricted pods.
 func (i *Installer) kairship(ctx context.Context) error {
-	page, err := readGuide(i.Node.Repository, "README.md")
+	page, err := readGuide(i.Source, "README.md")
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (i *Installer) kairship(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	chartPage, err := readGuide(i.Node.Repository, "deploy", "helm", "kairship", "README.md")
+	chartPage, err := readGuide(i.Source, "deploy", "helm", "kairship", "README.md")
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (i *Installer) kairship(ctx context.Context) error {
 // upgrade upgrades the release by the commands of docs/operations.md.
 func (i *Installer) upgrade(ctx context.Context) error {
 	return i.once(ctx, step{"kairship-upgrade", func(ctx context.Context) error {
-		page, err := readGuide(i.Node.Repository, "docs", "operations.md")
+		page, err := readGuide(i.Source, "docs", "operations.md")
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (i *Installer) upgrade(ctx context.Context) error {
 
 // chartFolder makes the folder that the chart is installed from, and returns the arguments with its values.
 func (i *Installer) chartFolder() (folder, arguments string, err error) {
-	page, err := readGuide(i.Node.Repository, "docs", "operations.md")
+	page, err := readGuide(i.Source, "docs", "operations.md")
 	if err != nil {
 		return "", "", err
 	}
@@ -127,7 +127,7 @@ func (i *Installer) chartFolder() (folder, arguments string, err error) {
 	}
 	link := filepath.Join(folder, "deploy")
 	_ = os.Remove(link)
-	if err := os.Symlink(filepath.Join(i.Node.Repository, "deploy"), link); err != nil {
+	if err := os.Symlink(filepath.Join(i.Source, "deploy"), link); err != nil {
 		return "", "", err
 	}
 	for _, file := range append([]string{"documented.yaml", "node.yaml"}, i.Values...) {
@@ -164,7 +164,7 @@ const memberRole = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleB
 
 // administrator gives the first administrator their rights.
 func (i *Installer) administrator(ctx context.Context) error {
-	page, err := readGuide(i.Node.Repository, "docs", "operations.md")
+	page, err := readGuide(i.Source, "docs", "operations.md")
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type neighbour struct {
 }
 
 func (i *Installer) clusterpedia(ctx context.Context) error {
-	page, err := readGuide(i.Node.Repository, "docs", "operations.md")
+	page, err := readGuide(i.Source, "docs", "operations.md")
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (i *Installer) clusterpedia(ctx context.Context) error {
 }
 
 func (i *Installer) operator(ctx context.Context) error {
-	page, err := readGuide(i.Node.Repository, "docs", "operations.md")
+	page, err := readGuide(i.Source, "docs", "operations.md")
 	if err != nil {
 		return err
 	}

@@ -67,8 +67,14 @@ func (n *Node) Running() (pid int, ok bool, err error) {
 	return record.PID, ok, err
 }
 
-// Lock keeps others from changing the node.
+// Variable names the folder of the node that a command of `with` runs against.
+const Variable = "KAIRSHIP_REAL"
+
+// Lock keeps others from changing the node. A command that runs against the node may change it meanwhile.
 func (n *Node) Lock(ctx context.Context) (unlock func(), err error) {
+	if os.Getenv(Variable) == n.Paths.Root {
+		return func() {}, nil
+	}
 	return build.Lock(ctx, filepath.Join(os.TempDir(), "kairship-real-"+n.Paths.hash()+".lock"), func() {
 		n.Report.Sayf("another command is changing the node in %s; waiting for it", n.Paths.Root)
 	})
@@ -222,6 +228,9 @@ func (n *Node) Kill(ctx context.Context) error {
 
 // Stop ends the node and removes what is outside of its namespaces. Its folder stays.
 func (n *Node) Stop(ctx context.Context) error {
+	if err := n.stopForwarder(ctx); err != nil {
+		return err
+	}
 	if err := n.Kill(ctx); err != nil {
 		return err
 	}
