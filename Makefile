@@ -170,7 +170,7 @@ test-upgrade: ## An upgrade from a release (FROM=v1.2.3) to the working tree, an
 	@hack/test-upgrade.sh "$(FROM)" "$(TEST_DIR)-upgrade" $(TEST_PORT_BASE)
 
 .PHONY: test-real
-test-real: ui ## The chart, a Managed instance and running pods on a real node of its own, which must leave nothing behind; about ten minutes, root on Linux (docs/real.md)
+test-real: ui ## The chart, a Managed instance and running pods on a real node of its own, which must leave nothing behind; about half an hour, root on Linux (docs/real.md)
 	@echo "==> suite against a real node in $(REAL_TEST_DIR)"
 	@mkdir -p bin && go build -o bin/real ./deploy/real
 	@bin/real with --dir $(REAL_TEST_DIR) --values test/real/testdata/values.yaml $(REAL_FLAGS) -- go test -count=1 -timeout 60m -v $(TESTFLAGS) ./test/real
