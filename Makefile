@@ -22,6 +22,12 @@ BENCH_PORT_BASE ?= 19400
 # What `make static` writes into the programs; when empty, they say which commit they are of.
 VERSION ?=
 
+# The folder of the real node that real and real-down work on, and more flags for it, such as
+# REAL_FLAGS="--network 10.99.0.0/30" (docs/real.md).
+REAL_DIR ?= .real
+REAL_TEST_DIR ?= .real-test
+REAL_FLAGS ?=
+
 SCALE ?= 1000
 SCALE_DIR ?= .local-scale
 SCALE_PORT_BASE ?= 20400
@@ -64,6 +70,16 @@ status: ## Show the fleet's processes and clusters
 .PHONY: logs
 logs: ## Show the log of one process: make logs P=kairship-apiserver
 	@$(FLEET) logs --dir $(DIR) $(P)
+
+.PHONY: real
+real: ui ## A real node in namespaces of this machine, with Kairship's chart, a Managed instance, a member and an application on it (root on Linux; docs/real.md)
+	@mkdir -p bin && go build -o bin/real ./deploy/real
+	@bin/real up --dir $(REAL_DIR) $(REAL_FLAGS)
+
+.PHONY: real-down
+real-down: ## Stop the real node and remove everything of it
+	@mkdir -p bin && go build -o bin/real ./deploy/real
+	@bin/real down --purge --dir $(REAL_DIR)
 
 ##@ Build
 
@@ -152,6 +168,18 @@ chaos: ui ## Ten minutes of chaos in a fleet of its own (KAIRSHIP_CHAOS=10m, KAI
 test-upgrade: ## An upgrade from a release (FROM=v1.2.3) to the working tree, and back, under load, with a fleet of that release's own on PostgreSQL
 	@echo "==> an upgrade from $(FROM) and back, in a fleet in $(TEST_DIR)-upgrade"
 	@hack/test-upgrade.sh "$(FROM)" "$(TEST_DIR)-upgrade" $(TEST_PORT_BASE)
+
+.PHONY: test-real
+test-real: ui ## The chart, a Managed instance and running pods on a real node of its own, which must leave nothing behind; about half an hour, root on Linux (docs/real.md)
+	@echo "==> suite against a real node in $(REAL_TEST_DIR)"
+	@mkdir -p bin && go build -o bin/real ./deploy/real
+	@bin/real with --dir $(REAL_TEST_DIR) --values test/real/testdata/values.yaml $(REAL_FLAGS) -- go test -count=1 -timeout 60m -v $(TESTFLAGS) ./test/real
+
+.PHONY: test-real-upgrade
+test-real-upgrade: ui ## On a real node: an upgrade of the chart and images of a release (FROM=v1.2.3) to the working tree, and back, under load
+	@echo "==> an upgrade from $(FROM) and back, on a real node in $(REAL_TEST_DIR)-upgrade"
+	@mkdir -p bin && go build -o bin/real ./deploy/real
+	@hack/test-real-upgrade.sh "$(FROM)" $(REAL_TEST_DIR)-upgrade $(REAL_FLAGS)
 
 .PHONY: truth
 truth: ui ## Ten minutes of changes and faults, with every claim held against the clusters (KAIRSHIP_TRUTH=30m, KAIRSHIP_TRUTH_SEED=n to repeat one); a short form is in test

@@ -89,7 +89,7 @@ if [ "$faults" = only ]; then
 else
   # One after the other: they wait for each other anyway, and compiling the next one would disturb
   # what this one measures.
-  mapfile -t suites < <(go list ./test/... | grep -vE '/test/(faults|truth|privilege)$')
+  mapfile -t suites < <(go list ./test/... | grep -vE '/test/(faults|truth|privilege|real)$')
   part "queries and answers" go test -count=1 -p 1 -timeout 60m "$@" "${suites[@]}"
 fi
 

@@ -20,19 +20,8 @@ const progressBegins = "So far"
 // progress describes the objects of the instance in the host cluster, because the operator itself
 // reports only that it is working. If they can't be read, it returns nothing.
 func (r *Reconciler) progress(ctx context.Context, s *scope) string {
-	if s.cluster == nil || r.Connections == nil {
-		return ""
-	}
-	to, err := r.Credentials.OfRegistered(ctx, s.cluster)
-	if err != nil {
-		return ""
-	}
-	conn, err := r.Connections.Of(connections.Cluster(s.cluster.Name), to)
-	if err != nil {
-		return ""
-	}
-	kube, err := kubernetes.NewForConfigAndClient(conn.RESTConfig(), conn.HTTP)
-	if err != nil {
+	kube := r.hostClient(ctx, s)
+	if kube == nil {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
@@ -47,7 +36,38 @@ func (r *Reconciler) progress(ctx context.Context, s *scope) string {
 	if err != nil {
 		return fmt.Sprintf("%s it is unknown what runs on cluster %q, which does not answer.", progressBegins, s.cluster.Name)
 	}
-	return soFar(s.cluster.Name, s.instance.Name, sets.Items, deployments.Items)
+	publishPeers(ctx, kube, namespace, sets.Items)
+	told := soFar(s.cluster.Name, s.instance.Name, sets.Items, deployments.Items)
+	// Credentials that may do what an installation needs may not be permitted to read these.
+	pods, err := kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return told
+	}
+	events, err := kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=FailedCreate"})
+	if err != nil {
+		return told
+	}
+	return join(told, obstacles(s.instance.Name, pods.Items, events.Items))
+}
+
+// hostClient is a client of the host cluster; nil where there is no way to it.
+func (r *Reconciler) hostClient(ctx context.Context, s *scope) kubernetes.Interface {
+	if s.cluster == nil || r.Connections == nil {
+		return nil
+	}
+	to, err := r.Credentials.OfRegistered(ctx, s.cluster)
+	if err != nil {
+		return nil
+	}
+	conn, err := r.Connections.Of(connections.Cluster(s.cluster.Name), to)
+	if err != nil {
+		return nil
+	}
+	kube, err := kubernetes.NewForConfigAndClient(conn.RESTConfig(), conn.HTTP)
+	if err != nil {
+		return nil
+	}
+	return kube
 }
 
 // soFar lists components and how many of their replicas are ready.
@@ -58,8 +78,7 @@ func soFar(cluster, instance string, sets []appsv1.StatefulSet, deployments []ap
 		if wanted != nil {
 			replicas = *wanted
 		}
-		short := strings.TrimPrefix(strings.TrimPrefix(name, instance+"-"), "karmada-")
-		parts = append(parts, fmt.Sprintf("%s %d/%d", short, ready, replicas))
+		parts = append(parts, fmt.Sprintf("%s %d/%d", shortName(name, instance), ready, replicas))
 	}
 	for i := range sets {
 		add(sets[i].Name, sets[i].Spec.Replicas, sets[i].Status.ReadyReplicas)

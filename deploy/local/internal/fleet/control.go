@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/proc"
+	"github.com/kairship-io/kairship/deploy/internal/proc"
 )
 
 // find returns one process of the fleet by name.
@@ -46,7 +46,7 @@ func (f *Fleet) Kill(name string, signal syscall.Signal) error {
 	if err := proc.Signal(record, signal); err != nil {
 		return err
 	}
-	f.report.sayf("%-32s sent %s to pid %d", name, signalName(signal), record.PID)
+	f.report.Sayf("%-32s sent %s to pid %d", name, signalName(signal), record.PID)
 	return nil
 }
 
@@ -109,7 +109,7 @@ func (f *Fleet) RestartOne(ctx context.Context, name string) error {
 		return err
 	}
 	if was {
-		f.report.sayf("%-32s stopped", name)
+		f.report.Sayf("%-32s stopped", name)
 	}
 	return f.startOne(ctx, name)
 }
@@ -120,7 +120,7 @@ func (f *Fleet) Run(ctx context.Context, repository string, ready func()) error 
 	if err == nil {
 		ready()
 		<-ctx.Done()
-		f.report.sayf("stopping the fleet")
+		f.report.Sayf("stopping the fleet")
 	}
 	if errors.Is(err, context.Canceled) {
 		err = nil // Ctrl-C while it came up

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/kube"
+	"github.com/kairship-io/kairship/deploy/internal/kube"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 
@@ -136,12 +136,6 @@ func TestClosedFolder(t *testing.T) {
 		if got := closedFolder(filepath.Join(open, "later", "made")); got != "" {
 			t.Errorf("folders that do not exist yet are reported as closed: %q", got)
 		}
-	}
-}
-
-func TestMajorOf(t *testing.T) {
-	if majorOf("/usr/lib/postgresql/9/bin/postgres") >= majorOf("/usr/lib/postgresql/15/bin/postgres") {
-		t.Error("version 9 is preferred over 15: compared as text")
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/proc"
+	"github.com/kairship-io/kairship/deploy/internal/proc"
 )
 
 // Down stops every recorded process, in the reverse of the order in which they start. The data
@@ -55,7 +55,7 @@ func (f *Fleet) down(ctx context.Context) error {
 	if err := errors.Join(failures...); err != nil {
 		return err
 	}
-	f.report.sayf("down: %d processes stopped in %.1fs", stopped, time.Since(begun).Seconds())
+	f.report.Sayf("down: %d processes stopped in %.1fs", stopped, time.Since(begun).Seconds())
 	return nil
 }
 
@@ -109,7 +109,7 @@ func (f *Fleet) Purge(ctx context.Context) error {
 	if err := os.RemoveAll(f.paths.Root); err != nil {
 		return err
 	}
-	f.report.sayf("removed %s", f.paths.Root)
+	f.report.Sayf("removed %s", f.paths.Root)
 	return nil
 }
 

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/kube"
-	"github.com/kairship-io/kairship/deploy/local/internal/proc"
+	"github.com/kairship-io/kairship/deploy/internal/kube"
+	"github.com/kairship-io/kairship/deploy/internal/proc"
 )
 
 // errGone is a process that ended while it was waited for.
@@ -28,7 +28,7 @@ func (f *Fleet) ensure(ctx context.Context, p planned) error {
 			return err
 		}
 		// It ran when the plan was made, and could not bear what was wrong with the fleet.
-		f.report.sayf("%-32s ended meanwhile; starting it again", p.name)
+		f.report.Sayf("%-32s ended meanwhile; starting it again", p.name)
 	}
 	begun := time.Now()
 	started, err := f.launch(p.process)
@@ -146,7 +146,7 @@ func (f *Fleet) stop(ctx context.Context, record proc.Record, signal syscall.Sig
 		return err
 	}
 	if killed {
-		f.report.sayf("%-32s did not stop within %s and was killed", record.Name, stopGrace)
+		f.report.Sayf("%-32s did not stop within %s and was killed", record.Name, stopGrace)
 	}
 	return f.records.Remove(record.Name)
 }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/pki"
+	"github.com/kairship-io/kairship/deploy/internal/pki"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 
@@ -62,6 +62,8 @@ func (f *Fleet) prepareCluster(c topology.Cluster) error {
 	for _, service := range []string{"karmada-aggregated-apiserver.karmada-system", "karmada-webhook.karmada-system", "clusterpedia-apiserver.clusterpedia-system"} {
 		names = append(names, service+".svc")
 	}
+	// By which pods of a real node reach it (deploy/real).
+	names = append(names, c.Name+".fleet.svc")
 	if err := authority.Ensure(c.Name, names); err != nil {
 		return err
 	}

@@ -12,10 +12,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/build"
-	"github.com/kairship-io/kairship/deploy/local/internal/kube"
-	"github.com/kairship-io/kairship/deploy/local/internal/pki"
-	"github.com/kairship-io/kairship/deploy/local/internal/proc"
+	"github.com/kairship-io/kairship/deploy/internal/build"
+	"github.com/kairship-io/kairship/deploy/internal/kube"
+	"github.com/kairship-io/kairship/deploy/internal/pki"
+	"github.com/kairship-io/kairship/deploy/internal/proc"
+	"github.com/kairship-io/kairship/deploy/internal/report"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 
@@ -38,7 +39,7 @@ type Fleet struct {
 	flags      Flags
 	settings   Settings
 	repository string
-	report     *Report
+	report     *report.Report
 	records    proc.Records
 	postgres   postgres
 
@@ -61,7 +62,7 @@ func Open(dir string, flags Flags, out io.Writer) (*Fleet, error) {
 	f := &Fleet{
 		paths:   paths,
 		flags:   flags,
-		report:  newReport(out),
+		report:  report.New(out),
 		records: proc.Records{Dir: paths.PIDs()},
 		clients: map[string]*kube.Client{},
 	}
@@ -98,7 +99,7 @@ func (f *Fleet) Exists() bool {
 // lock keeps two runs that change this fleet apart.
 func (f *Fleet) lock(ctx context.Context) (unlock func(), err error) {
 	unlock, err = build.Lock(ctx, f.paths.Lock("change"), func() {
-		f.report.sayf("another command is changing this fleet; waiting for it")
+		f.report.Sayf("another command is changing this fleet; waiting for it")
 	})
 	if err != nil {
 		return nil, err

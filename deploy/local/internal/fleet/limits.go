@@ -40,7 +40,7 @@ func (f *Fleet) ensureInotify(starting int) error {
 		return nil
 	}
 	if err := os.WriteFile(inotifyLimit, []byte(strconv.Itoa(inotifyRaised)), 0o644); err == nil {
-		f.report.sayf("raised fs.inotify.max_user_instances from %d to %d: %d are in use", limit, inotifyRaised, used)
+		f.report.Sayf("raised fs.inotify.max_user_instances from %d to %d: %d are in use", limit, inotifyRaised, used)
 		return nil
 	}
 	return fmt.Errorf("fs.inotify.max_user_instances is %d and %d are in use, too few for %d processes more; raise it with `sudo sysctl fs.inotify.max_user_instances=%d` and run this again",

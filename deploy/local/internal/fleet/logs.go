@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/proc"
+	"github.com/kairship-io/kairship/deploy/internal/proc"
 )
 
 // Logs writes the last lines of a process's log, and with follow what is added until the context

@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/kube"
-	"github.com/kairship-io/kairship/deploy/local/internal/pki"
+	"github.com/kairship-io/kairship/deploy/internal/kube"
+	"github.com/kairship-io/kairship/deploy/internal/pki"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 

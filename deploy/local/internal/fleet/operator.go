@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/kube"
+	"github.com/kairship-io/kairship/deploy/internal/kube"
 )
 
 // operator is the Karmada operator. It works for the global cluster and installs

@@ -9,12 +9,12 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"sort"
 	"strconv"
 	"strings"
 	"syscall"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/build"
+	"github.com/kairship-io/kairship/deploy/internal/build"
+	installed "github.com/kairship-io/kairship/deploy/internal/postgres"
 )
 
 // postgresProcess is the name of the database's process.
@@ -34,14 +34,13 @@ type postgres struct {
 
 // prepare finds or installs the server and makes its data folder.
 func (p *postgres) prepare(ctx context.Context) error {
-	if err := p.find(); err != nil {
-		if err := p.install(ctx); err != nil {
-			return err
-		}
-		if err := p.find(); err != nil {
-			return err
-		}
+	display := build.NewDisplay(os.Stdout)
+	bin, err := installed.Ensure(ctx, display)
+	display.Close()
+	if err != nil {
+		return err
 	}
+	p.bin = bin
 	if os.Geteuid() == 0 {
 		var err error
 		if p.credential, err = serverUser(); err != nil {
@@ -55,7 +54,7 @@ func (p *postgres) prepare(ctx context.Context) error {
 	if err := p.makeDataFolder(); err != nil {
 		return err
 	}
-	p.fleet.report.sayf("%-32s making its data folder %s", postgresProcess, p.data)
+	p.fleet.report.Sayf("%-32s making its data folder %s", postgresProcess, p.data)
 	cmd := p.command(ctx, "initdb", "--pgdata="+p.data, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, indent(strings.TrimSpace(string(out))))
@@ -65,48 +64,9 @@ func (p *postgres) prepare(ctx context.Context) error {
 
 // find looks for the newest installed server.
 func (p *postgres) find() error {
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
-	if err != nil {
-		return err
-	}
-	if onPath, err := exec.LookPath("postgres"); err == nil {
-		found = append(found, onPath)
-	}
-	if len(found) == 0 {
-		return errors.New("no PostgreSQL server is installed")
-	}
-	sort.Slice(found, func(i, j int) bool { return majorOf(found[i]) > majorOf(found[j]) })
-	p.bin = filepath.Dir(found[0])
-	return nil
-}
-
-// majorOf reads the major version out of a Debian path; 0 for any other.
-func majorOf(path string) int {
-	major, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
-	if err != nil {
-		return 0
-	}
-	return major
-}
-
-// install installs the server. Debian's package would also create and start a cluster on port 5432;
-// a drop-in keeps it from doing so, and is removed again.
-func (p *postgres) install(ctx context.Context) error {
-	display := build.NewDisplay(os.Stdout)
-	defer display.Close()
-	if err := build.Install(ctx, display, "PostgreSQL's common files", "postgresql-common"); err != nil {
-		return err
-	}
-	const folder = "/etc/postgresql-common/createcluster.d"
-	dropIn := filepath.Join(folder, "kairship-local.conf")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(dropIn, []byte("create_main_cluster = false\n"), 0o644); err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(dropIn) }()
-	return build.Install(ctx, display, "PostgreSQL", "postgresql")
+	bin, err := installed.Find()
+	p.bin = bin
+	return err
 }
 
 // serverUser is the user postgres that Debian's package makes.

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/kube"
+	"github.com/kairship-io/kairship/deploy/internal/kube"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 
@@ -64,7 +64,7 @@ func (f *Fleet) setUpGlobal(ctx context.Context) error {
 func (f *Fleet) kairshipCRDs() ([]*unstructured.Unstructured, error) {
 	folder := filepath.Join(f.repository, "deploy", "helm", "kairship", "crds")
 	if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
-		f.report.sayf("warning: %s does not exist, so neither instances nor clusters are registered", folder)
+		f.report.Sayf("warning: %s does not exist, so neither instances nor clusters are registered", folder)
 		return nil, nil
 	}
 	return kube.ParseFiles(filepath.Join(folder, "*.yaml"))

@@ -10,9 +10,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/build"
-	"github.com/kairship-io/kairship/deploy/local/internal/kube"
-	"github.com/kairship-io/kairship/deploy/local/internal/pki"
+	"github.com/kairship-io/kairship/deploy/internal/build"
+	"github.com/kairship-io/kairship/deploy/internal/kube"
+	"github.com/kairship-io/kairship/deploy/internal/pki"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 

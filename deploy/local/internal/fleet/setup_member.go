@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/kube"
+	"github.com/kairship-io/kairship/deploy/internal/kube"
 	"github.com/kairship-io/kairship/deploy/local/internal/samples"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
@@ -156,11 +156,11 @@ func (f *Fleet) awaitJoined(ctx context.Context, c topology.Cluster) error {
 		instance, _, _ = unstructured.NestedString(inventory.Object, "spec", "instanceRef", "name")
 	}
 	if f.clients[instance] == nil || inventory.GetDeletionTimestamp() != nil {
-		f.report.sayf("%-32s is not to be a member of an instance any more; left so", c.Name)
+		f.report.Sayf("%-32s is not to be a member of an instance any more; left so", c.Name)
 		return nil
 	}
 	if instance != c.Instance {
-		f.report.sayf("%-32s is a member of %s now; left so", c.Name, instance)
+		f.report.Sayf("%-32s is a member of %s now; left so", c.Name, instance)
 	}
 	begun := time.Now()
 	err = f.clients["global"].WaitFor(ctx, inventoryGVK, "", c.Name, func(o *unstructured.Unstructured) string {

@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/kube"
+	"github.com/kairship-io/kairship/deploy/internal/kube"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	gm "github.com/kairship-io/kairship/pkg/globalmanagement"

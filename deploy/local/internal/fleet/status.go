@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/kube"
-	"github.com/kairship-io/kairship/deploy/local/internal/proc"
+	"github.com/kairship-io/kairship/deploy/internal/kube"
+	"github.com/kairship-io/kairship/deploy/internal/proc"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 

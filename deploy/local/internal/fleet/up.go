@@ -6,8 +6,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/build"
-	"github.com/kairship-io/kairship/deploy/local/internal/proc"
+	"github.com/kairship-io/kairship/deploy/internal/build"
+	"github.com/kairship-io/kairship/deploy/internal/proc"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 
@@ -25,7 +25,7 @@ func (f *Fleet) Up(ctx context.Context, repository string) error {
 	if err := f.checkMembers(); err != nil {
 		return err
 	}
-	f.report.sayf("fleet in %s, ports from %d on, index on %s", f.paths.Root, f.settings.PortBase, f.settings.DB)
+	f.report.Sayf("fleet in %s, ports from %d on, index on %s", f.paths.Root, f.settings.PortBase, f.settings.DB)
 	if err := f.state.save(f.paths); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func Build(ctx context.Context, repository string, paths topology.Paths) (build.
 	}
 	display := build.NewDisplay(os.Stdout)
 	defer display.Close()
-	result, err := build.Components(ctx, build.Options{Repository: repository, CacheRoot: cache, Progress: display})
+	result, err := build.Components(ctx, build.Options{Repository: repository, CacheRoot: cache, Modules: build.Fleet(), Progress: display})
 	if err != nil {
 		return build.Result{}, err
 	}
@@ -139,7 +139,7 @@ func (f *Fleet) retire(ctx context.Context, plan []planned) error {
 		if p.action != restart {
 			continue
 		}
-		f.report.sayf("%-32s its arguments changed: stopping it to start it anew", p.name)
+		f.report.Sayf("%-32s its arguments changed: stopping it to start it anew", p.name)
 		if err := f.stop(ctx, p.record, p.stopSignal()); err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (f *Fleet) retire(ctx context.Context, plan []planned) error {
 			continue
 		}
 		if running {
-			f.report.sayf("%-32s is no longer part of this fleet: stopping it", name)
+			f.report.Sayf("%-32s is no longer part of this fleet: stopping it", name)
 			if err := f.stop(ctx, record, stopSignalOf(name)); err != nil {
 				return err
 			}
@@ -231,9 +231,9 @@ func (f *Fleet) conclude(plan []planned, took time.Duration) {
 		if usage, err := proc.UsageOf(record); err == nil {
 			rss += usage.RSS
 			if usage.Outdated {
-				f.report.sayf("%-32s runs an older build; `restart %s` replaces it", p.name, p.name)
+				f.report.Sayf("%-32s runs an older build; `restart %s` replaces it", p.name, p.name)
 			}
 		}
 	}
-	f.report.sayf("ready: %d processes, %d of them started now, in %.1fs; %.1f GiB of memory", len(plan), f.launched.Load(), took.Seconds(), float64(rss)/(1<<30))
+	f.report.Sayf("ready: %d processes, %d of them started now, in %.1fs; %.1f GiB of memory", len(plan), f.launched.Load(), took.Seconds(), float64(rss)/(1<<30))
 }

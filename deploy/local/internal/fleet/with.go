@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kairship-io/kairship/deploy/local/internal/build"
+	"github.com/kairship-io/kairship/deploy/internal/build"
 )
 
 // With brings a new fleet up, runs a command against it, and takes the fleet down again whatever
@@ -18,14 +18,14 @@ import (
 // the command succeeded; otherwise it stays, for its logs.
 func (f *Fleet) With(ctx context.Context, repository string, command []string, out io.Writer) error {
 	unlock, err := build.Lock(ctx, f.paths.Lock("with"), func() {
-		f.report.sayf("another run is using the fleet in %s; waiting for its end", f.paths.Root)
+		f.report.Sayf("another run is using the fleet in %s; waiting for its end", f.paths.Root)
 	})
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	if f.Exists() {
-		f.report.sayf("removing what an earlier run left in %s", f.paths.Root)
+		f.report.Sayf("removing what an earlier run left in %s", f.paths.Root)
 		if err := f.Purge(ctx); err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (f *Fleet) With(ctx context.Context, repository string, command []string, o
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
 	if err != nil {
-		f.report.sayf("the fleet's logs are kept in %s", f.paths.Logs())
+		f.report.Sayf("the fleet's logs are kept in %s", f.paths.Logs())
 		return errors.Join(err, f.Down(stopping))
 	}
 	return f.Purge(stopping)
@@ -52,7 +52,7 @@ func (f *Fleet) With(ctx context.Context, repository string, command []string, o
 // command runs the command in the foreground.
 func (f *Fleet) command(ctx context.Context, command []string, out io.Writer) error {
 	text := strings.Join(command, " ")
-	f.report.sayf("running %s", text)
+	f.report.Sayf("running %s", text)
 	begun := time.Now()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	// Ctrl-C reaches the command directly; it is killed only when it does not end.
@@ -63,9 +63,9 @@ func (f *Fleet) command(ctx context.Context, command []string, out io.Writer) er
 	err := cmd.Run()
 	took := time.Since(begun).Round(100 * time.Millisecond)
 	if err != nil {
-		f.report.sayf("failed after %s", took)
+		f.report.Sayf("failed after %s", took)
 		return fmt.Errorf("%s: %w", text, err)
 	}
-	f.report.sayf("passed after %s", took)
+	f.report.Sayf("passed after %s", took)
 	return nil
 }

@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 
 	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,9 +27,9 @@ import (
 // GVK is the operator's kind.
 var GVK = schema.GroupVersion(operatorv1alpha1.GroupVersion).WithKind("Karmada")
 
-// releaseURL is where the CRDs of a version are, as the operator itself has it
+// ReleaseURL is where the CRDs of a version are, as the operator itself has it
 // for its own version.
-const releaseURL = "https://github.com/karmada-io/karmada/releases/download/%s/crds.tar.gz"
+const ReleaseURL = "https://github.com/karmada-io/karmada/releases/download/%s/crds.tar.gz"
 
 // Host is the cluster that an instance is installed on.
 type Host struct {
@@ -60,11 +63,11 @@ func Karmada(instance *v1alpha1.Instance, host Host) *operatorv1alpha1.Karmada {
 		settings = &v1alpha1.InstanceComponents{}
 	}
 	karmada.Spec = operatorv1alpha1.KarmadaSpec{
-		HostCluster:  hostCluster(host),
-		CRDTarball:   crdTarball(instance.Spec.KarmadaVersion, settings.CRDTarballURL),
-		FeatureGates: featureGates(settings),
-		Components:   components(settings, host),
+		HostCluster: hostCluster(host),
+		CRDTarball:  crdTarball(instance.Spec.KarmadaVersion, settings.CRDTarballURL),
+		Components:  components(settings, host),
 	}
+	setFeatureGates(karmada.Spec.Components, settings)
 	setImages(karmada.Spec.Components, settings.ImageRegistry, instance.Spec.KarmadaVersion)
 	return karmada
 }
@@ -115,7 +118,7 @@ func hostCluster(host Host) *operatorv1alpha1.HostCluster {
 // those of its own.
 func crdTarball(version, from string) *operatorv1alpha1.CRDTarball {
 	if from == "" && version != "" {
-		from = fmt.Sprintf(releaseURL, version)
+		from = fmt.Sprintf(ReleaseURL, version)
 	}
 	if from == "" {
 		return nil
@@ -125,8 +128,9 @@ func crdTarball(version, from string) *operatorv1alpha1.CRDTarball {
 	return &operatorv1alpha1.CRDTarball{HTTPSource: &operatorv1alpha1.HTTPSource{URL: from}, CRDDownloadPolicy: &policy}
 }
 
-// featureGates are passed by the operator to every component that has any.
-func featureGates(settings *v1alpha1.InstanceComponents) map[string]bool {
+// setFeatureGates gives the feature gates to each component that knows the argument. The operator's own field
+// for them is left empty, because the operator passes it to the descheduler too, which does not start with it.
+func setFeatureGates(components *operatorv1alpha1.KarmadaComponents, settings *v1alpha1.InstanceComponents) {
 	gates := maps.Clone(settings.FeatureGates)
 	if settings.Failover != nil {
 		if gates == nil {
@@ -134,7 +138,22 @@ func featureGates(settings *v1alpha1.InstanceComponents) map[string]bool {
 		}
 		gates["Failover"] = settings.Failover.Enabled
 	}
-	return gates
+	if len(gates) == 0 {
+		return
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(gates)) {
+		parts = append(parts, name+"="+strconv.FormatBool(gates[name]))
+	}
+	for _, arguments := range []*map[string]string{
+		&components.KarmadaAggregatedAPIServer.ExtraArgs, &components.KarmadaControllerManager.ExtraArgs,
+		&components.KarmadaScheduler.ExtraArgs, &components.KarmadaWebhook.ExtraArgs,
+	} {
+		if *arguments == nil {
+			*arguments = map[string]string{}
+		}
+		(*arguments)["feature-gates"] = strings.Join(parts, ",")
+	}
 }
 
 // serviceType is how the instance is reached. The operator refuses ClusterIP for
