@@ -57,7 +57,7 @@ func (o *options) signIn(ctx context.Context, f *loginFlags) (*oauth2.Token, err
 	verifier := provider.Verifier(&oidc.Config{ClientID: f.clientID})
 	var token *oauth2.Token
 	if had.Refresh != "" {
-		token, _ = config.TokenSource(ctx, &oauth2.Token{RefreshToken: had.Refresh}).Token() //nolint:errcheck // Then the person signs in again.
+		token, _ = config.TokenSource(ctx, &oauth2.Token{RefreshToken: had.Refresh}).Token() // Without one, the person signs in again.
 	}
 	if token == nil {
 		if token, err = o.inBrowser(ctx, config, verifier); err != nil {

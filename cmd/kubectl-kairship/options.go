@@ -92,11 +92,3 @@ func (o *options) api() (client.API, error) {
 
 // namespace is that of the flag; empty for all.
 func (o *options) namespace() string { return *o.kube.Namespace }
-
-// namespaceOr is that of the flag, or the one of objects that say none.
-func (o *options) namespaceOr() string {
-	if o.namespace() == "" {
-		return "default"
-	}
-	return o.namespace()
-}

@@ -79,7 +79,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if e.rpc.Serves(r) {
-		e.serveRPC(recorder, r)
+		e.serveRPC(recorder, r) //nolint:contextcheck // The request carries the context.
 		return
 	}
 	if isREST(r) {

@@ -21,7 +21,7 @@ func BenchmarkREST(b *testing.B) {
 	handler, err := server.New(server.Config{
 		Schema: schema, Authenticator: fakeAuth{}, Authorizer: fakeAuth{}, Logger: slog.New(slog.DiscardHandler),
 		Operations: operations, RPC: service,
-		Quotas:     quota.New(quota.Limits{OperationsPerSecond: math.MaxInt32, OperationsBurst: math.MaxInt32, CostPerSecond: math.MaxInt32, CostBurst: math.MaxInt32}, nil),
+		Quotas: quota.New(quota.Limits{OperationsPerSecond: math.MaxInt32, OperationsBurst: math.MaxInt32, CostPerSecond: math.MaxInt32, CostBurst: math.MaxInt32}, nil),
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -36,7 +36,7 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fleet.AtEnd(func() { os.RemoveAll(folder) })
+	fleet.AtEnd(func() { _ = os.RemoveAll(folder) })
 	program := filepath.Join(folder, "kubectl-kairship")
 	cmd := exec.Command("go", "build", "-o", program, "./cmd/kubectl-kairship")
 	cmd.Dir = root
@@ -95,7 +95,7 @@ func TestGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "docs/kubectl.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "kubectl.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,9 +143,12 @@ func TestGetAnswersAsGraphQL(t *testing.T) {
 		if got := run(t, f, person, "get", "workloads", "-o", "json"); got.out != "" {
 			var answer struct {
 				Items []struct {
-					Instance        struct{ Name string }
-					Namespace, Name string
-				}
+					Instance struct {
+						Name string `json:"name"`
+					} `json:"instance"`
+					Namespace string `json:"namespace"`
+					Name      string `json:"name"`
+				} `json:"items"`
 			}
 			if err := json.Unmarshal([]byte(got.out), &answer); err != nil {
 				t.Fatalf("%s: %v: %s", person, err, got.out)
@@ -255,7 +258,7 @@ func (s *syncBuffer) String() string {
 // TestKubeconfigMerge adds contexts for the instances that a person sees, and only those.
 func TestKubeconfigMerge(t *testing.T) {
 	f := fleet.Open(t)
-	source := filepath.Join(f.Dir, "kubeconfig/people/alice-alpha.yaml")
+	source := filepath.Join(f.Dir, "kubeconfig", "people", "alice-alpha.yaml")
 	text, err := os.ReadFile(source)
 	if err != nil {
 		t.Fatal(err)
