@@ -79,7 +79,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if e.rpc.Serves(r) {
-		e.serveRPC(recorder, r) //nolint:contextcheck // The request carries the context.
+		e.serveRPC(recorder, r)
 		return
 	}
 	if isREST(r) {
@@ -145,7 +145,7 @@ func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request) {
 	case e.rpc.Has(r):
 		e.graphql.ServeHTTP(w, r)
 	case rpc.IsReflection(r):
-		user, _ := authz.UserFrom(ctx)
+		user, _ := authz.UserFrom(ctx) //nolint:contextcheck // As above.
 		entered, limited := e.Quotas.Enter(user.Name)
 		if limited != nil {
 			e.refuse(w, r, limited.Code.HTTPStatus(), limited)
