@@ -89,12 +89,14 @@ build: ui ## Build Kairship's programs into bin/, and the fleet's components int
 	@mkdir -p bin
 	go build -buildvcs=auto -o bin/kairship-apiserver ./cmd/apiserver
 	go build -buildvcs=auto -o bin/kairship-controller-manager ./cmd/controller-manager
+	go build -buildvcs=auto -o bin/kubectl-kairship ./cmd/kubectl-kairship
 	@$(MAKE) components TEST_DIR=$(DIR)
 
 .PHONY: static
 static: ## Build Kairship's programs as they are released, static, into bin/static (VERSION=v1.2.3)
 	@echo "==> Kairship's programs, static, into bin/static"
 	@for program in apiserver controller-manager; do hack/static.sh $$program "$(VERSION)" bin/static/kairship-$$program; done
+	@hack/static.sh kubectl-kairship "$(VERSION)" bin/static/kubectl-kairship
 	@go run ./hack/licenses -texts bin/static/licenses.txt
 
 .PHONY: reproducible

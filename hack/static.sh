@@ -4,7 +4,7 @@
 #   hack/static.sh apiserver v1.2.3 bin/static/kairship-apiserver
 # An empty version leaves it to the program to find out from its commit (buildversion.Of).
 set -euo pipefail
-program=${1:?the folder in cmd: apiserver or controller-manager} version=${2-} output=$(realpath -m "${3:?the file to write}")
+program=${1:?the folder in cmd: apiserver, controller-manager or kubectl-kairship} version=${2-} output=$(realpath -m "${3:?the file to write}")
 cd "$(dirname "$0")/.."
 
 if [ "$program" = apiserver ] && [ -z "$(find graph/server/graphiql/dist -name 'index.html*' 2>/dev/null)" ]; then

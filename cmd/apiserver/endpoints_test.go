@@ -111,6 +111,27 @@ func TestConnectionsAreLeftInTime(t *testing.T) {
 	}
 }
 
+// TestPlainEndpointsSpeakHTTP2 speaks HTTP/2 with prior knowledge, as gRPC does without TLS, and HTTP/1.1 beside it.
+func TestPlainEndpointsSpeakHTTP2(t *testing.T) {
+	s := httptest.NewUnstartedServer(nil)
+	s.Config = newPeople(t, func(http.ResponseWriter, *http.Request) {})
+	s.Start()
+	defer s.Close()
+	transport := &http.Transport{Protocols: &http.Protocols{}}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	defer transport.CloseIdleConnections()
+	for want, client := range map[int]*http.Client{1: s.Client(), 2: {Transport: transport}} {
+		answer, err := client.Get(s.URL + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.ProtoMajor != want || answer.StatusCode != http.StatusOK {
+			t.Errorf("got %s, %s", answer.Proto, answer.Status)
+		}
+	}
+}
+
 // TestNoAnswerIsSniffed asks every server at every kind of address, its errors included.
 func TestNoAnswerIsSniffed(t *testing.T) {
 	everything := newPeople(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })

@@ -157,7 +157,7 @@ func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request) {
 	case e.rpc.Has(r):
 		e.graphql.ServeHTTP(w, r)
 	case rpc.IsReflection(r):
-		user, _ := authz.UserFrom(ctx)
+		user, _ := authz.UserFrom(ctx) //nolint:contextcheck // As above.
 		entered, limited := e.Quotas.Enter(user.Name)
 		if limited != nil {
 			e.refuse(w, r, limited.Code.HTTPStatus(), limited)

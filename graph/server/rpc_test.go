@@ -249,7 +249,7 @@ func TestRPCStreams(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				defer stream.Close()
+				defer func() { _ = stream.Close() }()
 				var got []string
 				for stream.Receive() {
 					got = append(got, compact(t, stream.Msg()))
@@ -297,7 +297,7 @@ func TestRPCStreamsEndWithTheServer(t *testing.T) {
 	if err != nil || !stream.Receive() {
 		t.Fatalf("got %v, %v", err, stream.Err())
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }()
 	if err := s.handler.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestRPCStreamsEndForSlowClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }()
 	s.busy.Wait()
 	if lines := s.log.String(); !strings.Contains(lines, "TOO_SLOW") {
 		t.Errorf("the log has: %s", lines)
@@ -331,7 +331,7 @@ func TestRPCReflection(t *testing.T) {
 	s, _ := startRPC(t, nil, nil)
 	client := grpcreflect.NewClient(h2c(t), s.URL, connect.WithGRPC())
 	stream := client.NewStream(t.Context(), grpcreflect.WithRequestHeaders(http.Header{"Authorization": {"Bearer admin"}}))
-	defer stream.Close()
+	defer func() { _, _ = stream.Close() }()
 	names, err := stream.ListServices()
 	if err != nil || len(names) != 2 || !slices.Contains(names, "kairship.v1.Kairship") {
 		t.Errorf("got %v, %v", names, err)
@@ -342,7 +342,7 @@ func TestRPCReflection(t *testing.T) {
 		}
 	}
 	hidden := client.NewStream(t.Context())
-	defer hidden.Close()
+	defer func() { _, _ = hidden.Close() }()
 	if _, err := hidden.ListServices(); connect.CodeOf(err) != connect.CodeUnauthenticated {
 		t.Errorf("without an identity: %v", err)
 	}

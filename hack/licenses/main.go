@@ -70,7 +70,7 @@ type part struct {
 
 // linked are the modules of which something is in the programs, as they are released.
 func linked(root string) ([]part, error) {
-	cmd := exec.CommandContext(context.Background(), "go", "list", "-deps", "-json=Module,Standard", "./cmd/apiserver", "./cmd/controller-manager")
+	cmd := exec.CommandContext(context.Background(), "go", "list", "-deps", "-json=Module,Standard", "./cmd/apiserver", "./cmd/controller-manager", "./cmd/kubectl-kairship")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
 	cmd.Stderr = os.Stderr

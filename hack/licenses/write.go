@@ -31,7 +31,7 @@ themselves are in `+"`bin/static/licenses.txt`"+` after `+"`make static`"+`, and
 	for _, licence := range slices.Sorted(maps.Keys(count)) {
 		fmt.Fprintf(w, "| %s | %d | %s |\n", licence, count[licence], accepted[licence])
 	}
-	table(w, "Go modules", "linked into kairship-apiserver or kairship-controller-manager", modules)
+	table(w, "Go modules", "linked into kairship-apiserver, kairship-controller-manager or kubectl-kairship", modules)
 	fmt.Fprint(w, "\nThese have no file with their licence:\n\n")
 	for _, name := range slices.Sorted(maps.Keys(declared)) {
 		fmt.Fprintf(w, "- %s: %s, %s\n", name, declared[name].licence, declared[name].because)

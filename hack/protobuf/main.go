@@ -85,7 +85,7 @@ func compile(ctx context.Context, text string) (*pluginpb.CodeGeneratorRequest, 
 	if err != nil {
 		return nil, err
 	}
-	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: []string{definition}, Parameter: proto.String(module)}
+	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: []string{definition}, Parameter: new(module)}
 	var add func(of protoreflect.FileDescriptor)
 	seen := map[string]bool{}
 	add = func(of protoreflect.FileDescriptor) {

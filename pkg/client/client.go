@@ -49,21 +49,30 @@ type TokenSource func(context.Context) (string, error)
 
 // New returns a client. It connects with the first request.
 func New(cfg Config) (API, error) {
+	server, http, options, err := cfg.resolve()
+	if err != nil {
+		return nil, err
+	}
+	return kairshipv1connect.NewKairshipClient(http, server, options...), nil
+}
+
+// resolve returns the address without a slash at its end, and how requests are sent to it.
+func (cfg Config) resolve() (server string, http connect.HTTPClient, options []connect.ClientOption, err error) {
 	u, err := url.Parse(cfg.Server)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf("%q is no address such as https://kairship.example.com", cfg.Server)
+		return "", nil, nil, fmt.Errorf("%q is no address such as https://kairship.example.com", cfg.Server)
 	case u.Scheme == "http" && cfg.Token != nil && !loopback(u.Hostname()):
-		return nil, fmt.Errorf("%s is not encrypted, and the token would be read on the way: use https", cfg.Server)
+		return "", nil, nil, fmt.Errorf("%s is not encrypted, and the token would be read on the way: use https", cfg.Server)
 	}
 	if cfg.HTTP == nil {
 		cfg.HTTP = httpClient(u.Scheme, cfg)
 	}
-	options := []connect.ClientOption{connect.WithInterceptors(&interceptor{cfg})}
+	options = []connect.ClientOption{connect.WithInterceptors(&interceptor{cfg})}
 	if cfg.GRPC {
 		options = append(options, connect.WithGRPC())
 	}
-	return kairshipv1connect.NewKairshipClient(cfg.HTTP, strings.TrimSuffix(cfg.Server, "/"), options...), nil
+	return strings.TrimSuffix(cfg.Server, "/"), cfg.HTTP, options, nil
 }
 
 // httpClient has no timeout of its own: that of a request is its context's.

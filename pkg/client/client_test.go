@@ -138,6 +138,28 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// TestInvoke calls methods by their names.
+func TestInvoke(t *testing.T) {
+	f := &fake{away: 1}
+	mux := http.NewServeMux()
+	mux.Handle(kairshipv1connect.NewKairshipHandler(f))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	invoker, err := client.NewInvoker(client.Config{Server: server.URL, Token: client.Token("t")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	methods := client.Service().Methods()
+	answer, err := invoker.Invoke(t.Context(), methods.ByName("GetViewer"), &kairshipv1.GetViewerRequest{})
+	if viewer, ok := answer.(*kairshipv1.GetViewerResponse); err != nil || !ok || viewer.GetResult().GetUsername() != "alice" || f.asked != 2 {
+		t.Errorf("got %v, %v after %d", answer, err, f.asked)
+	}
+	f.asked = 0
+	if _, err := invoker.Invoke(t.Context(), methods.ByName("ScaleWorkload"), &kairshipv1.ScaleWorkloadRequest{}); !client.Unavailable(err) || f.asked != 1 {
+		t.Errorf("a write: %v after %d", err, f.asked)
+	}
+}
+
 // TestTokenFile replaces a token.
 func TestTokenFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")

@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"fmt"
+	"testing"
 
 	"connectrpc.com/connect"
 
@@ -28,9 +29,9 @@ func list(ctx context.Context, server, tokenFile string) error {
 	return nil
 }
 
-// Example lists the workloads that no cluster fits.
-func Example() {
-	if err := list(context.Background(), "https://kairship.example.com", "token"); err != nil {
-		fmt.Println(err)
+// TestExample lists what the fake answers.
+func TestExample(t *testing.T) {
+	if err := list(t.Context(), "https://127.0.0.1:1", "no-such-file"); connect.CodeOf(err) != connect.CodeUnauthenticated {
+		t.Errorf("got %v", err)
 	}
 }

@@ -101,7 +101,7 @@ func TestStreams(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer stream.Close()
+			defer func() { _ = stream.Close() }()
 			if !stream.Receive() || stream.Msg().GetResult() == nil {
 				t.Errorf("got %v, %v", stream.Msg(), stream.Err())
 			}

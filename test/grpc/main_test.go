@@ -42,7 +42,7 @@ func dial(t testing.TB, f *fleet.Fleet) *grpc.ClientConn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
+	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
 
@@ -81,7 +81,7 @@ func readVariables(t *testing.T) variables {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "test/rest/variables.json"))
+	text, err := os.ReadFile(filepath.Join(root, "test", "rest", "variables.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,6 @@ func message(t *testing.T, name string) protoreflect.ProtoMessage {
 	}
 	return typ.New().Interface()
 }
-
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
 func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {

@@ -81,7 +81,7 @@ func Of(operations []*operation.Operation, schema *ast.Schema, numbers Numbers) 
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.enums)) {
 		if f.messages[name] != nil {
-			f.refuse("%s is a message and an enum", name)
+			f.refusef("%s is a message and an enum", name)
 		}
 	}
 	if err := errors.Join(append(f.wrong, numbers.methods(Service, methods))...); err != nil {
@@ -91,7 +91,7 @@ func Of(operations []*operation.Operation, schema *ast.Schema, numbers Numbers) 
 	return text, errors.Join(f.wrong...)
 }
 
-func (f *file) refuse(format string, args ...any) {
+func (f *file) refusef(format string, args ...any) {
 	f.wrong = append(f.wrong, fmt.Errorf(format, args...))
 }
 
@@ -129,7 +129,7 @@ func (f *file) addFailure() {
 
 func (f *file) newMessage(name, comment string) *message {
 	if f.messages[name] != nil {
-		f.refuse("there are two messages %s", name)
+		f.refusef("there are two messages %s", name)
 	}
 	m := &message{name: name, comment: comment, fields: map[string]*field{}}
 	f.messages[name] = m
@@ -140,7 +140,7 @@ func (f *file) newMessage(name, comment string) *message {
 func (f *file) add(m *message, jsonName, typ, comment string) {
 	if had := m.fields[jsonName]; had != nil {
 		if had.typ != typ {
-			f.refuse("%s.%s is both %s and %s: give one of them an alias", m.name, jsonName, had.typ, typ)
+			f.refusef("%s.%s is both %s and %s: give one of them an alias", m.name, jsonName, had.typ, typ)
 		}
 		return
 	}
@@ -176,7 +176,7 @@ func (f *file) selectedField(m *message, sel *ast.Field) {
 	}
 	of := sel.Definition.Type
 	if of.Elem != nil && (of.Elem.Elem != nil || !of.Elem.NonNull) {
-		f.refuse("%s.%s is a list of lists or of nulls, which messages cannot have", m.name, sel.Alias)
+		f.refusef("%s.%s is a list of lists or of nulls, which messages cannot have", m.name, sel.Alias)
 	}
 	f.add(m, sel.Alias, f.labelled(of), sel.Definition.Description)
 	if len(sel.SelectionSet) > 0 {
@@ -194,7 +194,7 @@ func (f *file) input(of *ast.Type) string {
 		}
 	}
 	if of.Elem != nil && of.Elem.Elem != nil {
-		f.refuse("an input is a list of lists of %s, which messages cannot have", def.Name)
+		f.refusef("an input is a list of lists of %s, which messages cannot have", def.Name)
 	}
 	return f.labelled(of)
 }

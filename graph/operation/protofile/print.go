@@ -97,7 +97,7 @@ func (f *file) printEnum(b *strings.Builder, def *ast.Definition) {
 	for _, value := range def.EnumValues {
 		number, err := f.numbers.number(name, value.Name, "")
 		if err != nil || value.Name == unspecified {
-			f.refuse("%s cannot have the value %s: %w", def.Name, value.Name, err)
+			f.refusef("%s cannot have the value %s: %w", def.Name, value.Name, err)
 		}
 		printComment(b, "    ", value.Description)
 		fmt.Fprintf(b, "    %s = %d;\n", value.Name, number)
@@ -116,7 +116,7 @@ func (f *file) printReserved(b *strings.Builder, indent, of string, written func
 func printComment(b *strings.Builder, indent, text string) {
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		line := ""
-		for _, word := range strings.Fields(paragraph) {
+		for word := range strings.FieldsSeq(paragraph) {
 			if line != "" && len(indent)+len(line)+len(word)+4 > width {
 				b.WriteString(indent + "//" + line + "\n")
 				line = ""

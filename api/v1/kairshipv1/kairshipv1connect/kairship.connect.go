@@ -285,6 +285,8 @@ const (
 	KairshipWatchPodLogsProcedure = "/kairship.v1.Kairship/WatchPodLogs"
 	// KairshipWatchPoliciesProcedure is the fully-qualified name of the Kairship's WatchPolicies RPC.
 	KairshipWatchPoliciesProcedure = "/kairship.v1.Kairship/WatchPolicies"
+	// KairshipDiffManifestsProcedure is the fully-qualified name of the Kairship's DiffManifests RPC.
+	KairshipDiffManifestsProcedure = "/kairship.v1.Kairship/DiffManifests"
 	// KairshipPreviewApplyProcedure is the fully-qualified name of the Kairship's PreviewApply RPC.
 	KairshipPreviewApplyProcedure = "/kairship.v1.Kairship/PreviewApply"
 	// KairshipPreviewClusterLossProcedure is the fully-qualified name of the Kairship's
@@ -742,6 +744,10 @@ type KairshipClient interface {
 	WatchPodLogs(context.Context, *connect.Request[kairshipv1.WatchPodLogsRequest]) (*connect.ServerStreamForClient[kairshipv1.WatchPodLogsResponse], error)
 	// The policies of all instances that the caller may see.
 	WatchPolicies(context.Context, *connect.Request[kairshipv1.WatchPoliciesRequest]) (*connect.ServerStreamForClient[kairshipv1.WatchPoliciesResponse], error)
+	// The fields that would change in member clusters when manifests are applied, as `PreviewApply` counts them.
+	//
+	// For callers who may apply them; null, with an error, for others.
+	DiffManifests(context.Context, *connect.Request[kairshipv1.DiffManifestsRequest]) (*connect.Response[kairshipv1.DiffManifestsResponse], error)
 	// What applying manifests would make of the manifests in member clusters, in the same way.
 	//
 	// For callers who may apply them; null, with an error, for others. Where objects go, policies decide: see
@@ -1538,6 +1544,13 @@ func NewKairshipClient(httpClient connect.HTTPClient, baseURL string, opts ...co
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		diffManifests: connect.NewClient[kairshipv1.DiffManifestsRequest, kairshipv1.DiffManifestsResponse](
+			httpClient,
+			baseURL+KairshipDiffManifestsProcedure,
+			connect.WithSchema(kairshipMethods.ByName("DiffManifests")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		previewApply: connect.NewClient[kairshipv1.PreviewApplyRequest, kairshipv1.PreviewApplyResponse](
 			httpClient,
 			baseURL+KairshipPreviewApplyProcedure,
@@ -1943,6 +1956,7 @@ type kairshipClient struct {
 	listPods                              *connect.Client[kairshipv1.ListPodsRequest, kairshipv1.ListPodsResponse]
 	watchPodLogs                          *connect.Client[kairshipv1.WatchPodLogsRequest, kairshipv1.WatchPodLogsResponse]
 	watchPolicies                         *connect.Client[kairshipv1.WatchPoliciesRequest, kairshipv1.WatchPoliciesResponse]
+	diffManifests                         *connect.Client[kairshipv1.DiffManifestsRequest, kairshipv1.DiffManifestsResponse]
 	previewApply                          *connect.Client[kairshipv1.PreviewApplyRequest, kairshipv1.PreviewApplyResponse]
 	previewClusterLoss                    *connect.Client[kairshipv1.PreviewClusterLossRequest, kairshipv1.PreviewClusterLossResponse]
 	previewOverride                       *connect.Client[kairshipv1.PreviewOverrideRequest, kairshipv1.PreviewOverrideResponse]
@@ -2447,6 +2461,11 @@ func (c *kairshipClient) WatchPodLogs(ctx context.Context, req *connect.Request[
 // WatchPolicies calls kairship.v1.Kairship.WatchPolicies.
 func (c *kairshipClient) WatchPolicies(ctx context.Context, req *connect.Request[kairshipv1.WatchPoliciesRequest]) (*connect.ServerStreamForClient[kairshipv1.WatchPoliciesResponse], error) {
 	return c.watchPolicies.CallServerStream(ctx, req)
+}
+
+// DiffManifests calls kairship.v1.Kairship.DiffManifests.
+func (c *kairshipClient) DiffManifests(ctx context.Context, req *connect.Request[kairshipv1.DiffManifestsRequest]) (*connect.Response[kairshipv1.DiffManifestsResponse], error) {
+	return c.diffManifests.CallUnary(ctx, req)
 }
 
 // PreviewApply calls kairship.v1.Kairship.PreviewApply.
@@ -3017,6 +3036,10 @@ type KairshipHandler interface {
 	WatchPodLogs(context.Context, *connect.Request[kairshipv1.WatchPodLogsRequest], *connect.ServerStream[kairshipv1.WatchPodLogsResponse]) error
 	// The policies of all instances that the caller may see.
 	WatchPolicies(context.Context, *connect.Request[kairshipv1.WatchPoliciesRequest], *connect.ServerStream[kairshipv1.WatchPoliciesResponse]) error
+	// The fields that would change in member clusters when manifests are applied, as `PreviewApply` counts them.
+	//
+	// For callers who may apply them; null, with an error, for others.
+	DiffManifests(context.Context, *connect.Request[kairshipv1.DiffManifestsRequest]) (*connect.Response[kairshipv1.DiffManifestsResponse], error)
 	// What applying manifests would make of the manifests in member clusters, in the same way.
 	//
 	// For callers who may apply them; null, with an error, for others. Where objects go, policies decide: see
@@ -3809,6 +3832,13 @@ func NewKairshipHandler(svc KairshipHandler, opts ...connect.HandlerOption) (str
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	kairshipDiffManifestsHandler := connect.NewUnaryHandler(
+		KairshipDiffManifestsProcedure,
+		svc.DiffManifests,
+		connect.WithSchema(kairshipMethods.ByName("DiffManifests")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	kairshipPreviewApplyHandler := connect.NewUnaryHandler(
 		KairshipPreviewApplyProcedure,
 		svc.PreviewApply,
@@ -4302,6 +4332,8 @@ func NewKairshipHandler(svc KairshipHandler, opts ...connect.HandlerOption) (str
 			kairshipWatchPodLogsHandler.ServeHTTP(w, r)
 		case KairshipWatchPoliciesProcedure:
 			kairshipWatchPoliciesHandler.ServeHTTP(w, r)
+		case KairshipDiffManifestsProcedure:
+			kairshipDiffManifestsHandler.ServeHTTP(w, r)
 		case KairshipPreviewApplyProcedure:
 			kairshipPreviewApplyHandler.ServeHTTP(w, r)
 		case KairshipPreviewClusterLossProcedure:
@@ -4767,6 +4799,10 @@ func (UnimplementedKairshipHandler) WatchPodLogs(context.Context, *connect.Reque
 
 func (UnimplementedKairshipHandler) WatchPolicies(context.Context, *connect.Request[kairshipv1.WatchPoliciesRequest], *connect.ServerStream[kairshipv1.WatchPoliciesResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.WatchPolicies is not implemented"))
+}
+
+func (UnimplementedKairshipHandler) DiffManifests(context.Context, *connect.Request[kairshipv1.DiffManifestsRequest]) (*connect.Response[kairshipv1.DiffManifestsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.DiffManifests is not implemented"))
 }
 
 func (UnimplementedKairshipHandler) PreviewApply(context.Context, *connect.Request[kairshipv1.PreviewApplyRequest]) (*connect.Response[kairshipv1.PreviewApplyResponse], error) {
