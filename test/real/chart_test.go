@@ -2,6 +2,7 @@ package real
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,13 +36,14 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
+// kairshipPods are the pods of Kairship that are not about to end.
 func (w *world) kairshipPods(t *testing.T) []corev1.Pod {
 	t.Helper()
 	pods, err := w.pods(t.Context(), system, "app.kubernetes.io/part-of=kairship")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pods
+	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 }
 
 // summary is what the kubelet measures of pods.
