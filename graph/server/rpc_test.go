@@ -24,6 +24,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/internal/testschema"
 	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
@@ -197,6 +198,14 @@ func TestRPCRefuses(t *testing.T) {
 	if s.changes.has("a") {
 		t.Error("something was changed")
 	}
+	if got := s.do(t, call{path: "/grpc.health.v1.Health/Check", body: `{"service": "` + strings.Repeat("a", 1<<13) + `"}`, token: "none"}); got.status != http.StatusTooManyRequests {
+		t.Errorf("a large request to the health service: %d: %s", got.status, got.body)
+	}
+	s.log.b.Reset()
+	got := s.do(t, call{path: viewer, body: "\x00\x00\x00\x00\x01\xff", contentType: "application/grpc"})
+	if lines := s.log.String(); got.status != http.StatusOK || !strings.Contains(lines, `"outcome":"refused"`) {
+		t.Errorf("what cannot be read: %d, logged as %s", got.status, lines)
+	}
 }
 
 // TestRPCLimits calls more methods than a user may.
@@ -281,9 +290,7 @@ func TestRPCStreams(t *testing.T) {
 		})
 	}
 	s.busy.Wait()
-	if n := s.feed.running.Load(); n != 0 {
-		t.Errorf("%d subscriptions go on", n)
-	}
+	poll.True(t, patience, "all subscriptions end", func() bool { return s.feed.running.Load() == 0 })
 	if lines := s.log.String(); !strings.Contains(lines, `"via":"grpc"`) || !strings.Contains(lines, "CLIENT_GONE") {
 		t.Errorf("the log has no line of the streams: %s", lines)
 	}

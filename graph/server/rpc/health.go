@@ -13,7 +13,7 @@ import (
 
 // Health returns the path and the handler of the health service, which answers what /readyz does, to everyone.
 func Health(s *Service, ready *readiness.Handler) (string, http.Handler) {
-	return grpchealth.NewHandler(checker{name: strings.Trim(s.Path, "/"), ready: ready})
+	return grpchealth.NewHandler(checker{name: strings.Trim(s.Path, "/"), ready: ready}, smallRequests)
 }
 
 // checker implements grpchealth.Checker.

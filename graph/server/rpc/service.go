@@ -24,6 +24,9 @@ const (
 	ReflectionAlphaPath = "/grpc.reflection.v1alpha.ServerReflection/"
 )
 
+// smallRequests bounds the requests of services that take names alone, one of which asks for no identity.
+var smallRequests = connect.WithReadMaxBytes(4 << 10)
+
 // Service has the methods of the API.
 type Service struct {
 	// Path is what the paths of all methods begin with.
@@ -59,8 +62,8 @@ func New(operations []*operation.Operation, schema *ast.Schema, service protoref
 	if err != nil {
 		return nil, err
 	}
-	path, v1 := grpcreflect.NewHandlerV1(reflector)
-	alphaPath, alpha := grpcreflect.NewHandlerV1Alpha(reflector)
+	path, v1 := grpcreflect.NewHandlerV1(reflector, smallRequests)
+	alphaPath, alpha := grpcreflect.NewHandlerV1Alpha(reflector, smallRequests)
 	s.reflection = map[string]http.Handler{path: v1, alphaPath: alpha}
 	return s, nil
 }

@@ -58,6 +58,8 @@ type call struct {
 	r       *http.Request
 	exec    graphql.GraphExecutor
 	entered *quota.Operation
+	// read is set once the request could be read.
+	read bool
 }
 
 type callKey struct{}
@@ -79,6 +81,9 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	c.r = r.WithContext(context.WithValue(ctx, callKey{}, c))
 	w.Header().Add("Vary", "Authorization")
 	t.handlers[r.URL.Path].ServeHTTP(flusher{w}, c.r)
+	if keeper, ok := w.(statusKeeper); ok && !c.read {
+		keeper.Keep(http.StatusBadRequest) // Also where the protocol has a 200 for it.
+	}
 }
 
 // recovered is the error of a panic. Those of resolvers do not come here; this is for gqlgen's own and ours.
@@ -104,6 +109,7 @@ func failed(ctx context.Context, errs gqlerror.List) error {
 
 // begin makes the operation of a request.
 func (t *Transport) begin(ctx context.Context, c *call, m *method, of *request) (*graphql.OperationContext, error) {
+	c.read = true
 	body.ClearDeadline(c.w)
 	variables, err := t.service.variablesOf(m, of.ProtoReflect())
 	if err != nil {
