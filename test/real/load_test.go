@@ -2,6 +2,7 @@ package real
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -152,13 +153,18 @@ func TestUpgradeUnderLoad(t *testing.T) {
 }
 
 // helm runs helm where the chart was installed from.
-func (w *world) helm(t *testing.T, args ...string) {
+func (w *world) helm(t *testing.T, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), w.HelmPath, args...)
 	cmd.Dir = w.Chart
 	home := t.TempDir()
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.Kubeconfig, "HELM_CONFIG_HOME="+home, "HELM_CACHE_HOME="+home, "HELM_DATA_HOME="+home)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.Output()
+	if err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			out = exit.Stderr
+		}
 		t.Fatalf("helm %v: %v\n%s", args, err, out)
 	}
+	return out
 }
