@@ -40,8 +40,15 @@ func newProblems(o *options) *cobra.Command {
 			}
 			o.warn(answer.Msg.GetErrors())
 			list := answer.Msg.GetResult()
-			if len(list.GetNodes()) == 0 {
-				fmt.Fprintln(o.ErrOut, "All workloads are well.")
+			partial := len(answer.Msg.GetErrors()) > 0
+			switch {
+			case len(list.GetNodes()) > 0:
+			case partial && check:
+				return errDiffers // What is missing may not be well.
+			case partial:
+				return nil
+			default:
+				fmt.Fprintln(o.ErrOut, "No workload that you may see has a problem.")
 				return nil
 			}
 			var rows [][]string
@@ -60,6 +67,6 @@ func newProblems(o *options) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&check, "exit-code", false, "Exit with 1 when there are problems")
+	cmd.Flags().BoolVar(&check, "exit-code", false, "Exit with 1 when there are problems, or when an instance does not answer")
 	return cmd
 }

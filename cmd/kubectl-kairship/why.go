@@ -47,7 +47,11 @@ func (o *options) explain(of reference, why *kairshipv1.Explanation) {
 	for _, step := range why.GetSteps() {
 		fmt.Fprintf(o.Out, "\n%-10s %-10s %s\n", step.GetStage(), step.GetState(), step.GetSummary())
 		for _, reason := range step.GetReasons() {
-			fmt.Fprintf(o.Out, "  - %s (%s)\n", strings.TrimSpace(reason.GetMessage()), reason.GetCode())
+			at := ""
+			if reason.GetClusterName() != "" {
+				at = reason.GetClusterName() + ": "
+			}
+			fmt.Fprintf(o.Out, "  - %s%s (%s)\n", at, strings.TrimSpace(reason.GetMessage()), reason.GetCode())
 			if reason.GetRemedy() != "" {
 				fmt.Fprintf(o.Out, "    %s\n", reason.GetRemedy())
 			}
