@@ -63,7 +63,7 @@ func TestOperatorInstalls(t *testing.T) {
 	s.says(heard, name, v1alpha1.ConditionInstalled, "False/Installing", "has not taken up the last change")
 	thaw()
 	s.says(deployed, name, v1alpha1.ConditionInstalled, "False/InstallationFailed", sofar...)
-	want := map[string]string{"cluster-monitor-grace-period": "1m30s", "enable-no-execute-taint-eviction": "true"}
+	want := map[string]string{"cluster-monitor-grace-period": "1m30s", "enable-no-execute-taint-eviction": "true", "feature-gates": "Failover=true"}
 	karmada = s.karmada(name)
 	if diff := cmp.Diff(want, karmada.Spec.Components.KarmadaControllerManager.ExtraArgs); diff != "" {
 		t.Errorf("the arguments of the controller manager (-want +got):\n%s", diff)
