@@ -244,7 +244,9 @@ func TestRPCDeadline(t *testing.T) {
 	if _, err := change.CallUnary(ctx, of(`{"name": "slow"}`)); connect.CodeOf(err) != connect.CodeDeadlineExceeded {
 		t.Errorf("got %v", err)
 	}
-	s.busy.Wait() // The resolver waits for the end of its context.
+	// The resolver waits for the end of its context, and may begin after its client has gone.
+	poll.True(t, patience, "the request is over", func() bool { return strings.Contains(s.log.String(), `"operation":"Change"`) })
+	s.busy.Wait()
 }
 
 // TestRPCStreams follows subscriptions by each protocol: to their end, resumed, refused, and left.
