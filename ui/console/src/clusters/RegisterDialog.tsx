@@ -1,10 +1,11 @@
-import { Alert, Button, Group, Modal, Stack, Textarea, TextInput } from '@mantine/core';
+import { Alert, Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { useClient, type CombinedError } from 'urql';
 
 import type { ResultOf } from '../api/gql.ts';
 import { useLanguage, useT } from '../app/i18n.ts';
 import { Facts } from '../shared/Facts.tsx';
+import { KubeconfigField } from '../shared/KubeconfigField.tsx';
 import { Problem } from '../shared/Problem.tsx';
 import { clock } from '../shared/time.ts';
 import { Register } from './membership.ts';
@@ -46,19 +47,7 @@ export function RegisterDialog({ close, done }: { close: () => void; done: () =>
         <Stack gap="md">
           <TextInput label={t('workloads.name')} description={t('clusters.nameHint')} value={name} onChange={(event) => setName(event.currentTarget.value)} required data-autofocus />
           <TextInput label={t('clusters.alias')} value={alias} onChange={(event) => setAlias(event.currentTarget.value)} />
-          <Textarea
-            label="kubeconfig"
-            description={t('clusters.kubeconfigHint')}
-            value={kubeconfig}
-            onChange={(event) => setKubeconfig(event.currentTarget.value)}
-            autosize
-            minRows={5}
-            maxRows={14}
-            spellCheck={false}
-            autoComplete="off"
-            classNames={{ input: 'kairship-mono' }}
-            required
-          />
+          <KubeconfigField description={t('clusters.kubeconfigHint')} value={kubeconfig} onChange={setKubeconfig} />
           {current && (
             <Alert color={current.mayJoin === false ? 'orange' : 'teal'} variant="light" className="kairship-alert" role="status" title={t('clusters.reached')}>
               <Facts

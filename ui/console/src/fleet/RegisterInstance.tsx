@@ -1,10 +1,11 @@
-import { Button, Group, Modal, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { useClient, type CombinedError } from 'urql';
 
 import { graphql } from '../api/gql.ts';
 import { useT } from '../app/i18n.ts';
 import { Operation } from '../shared/Operation.tsx';
+import { KubeconfigField } from '../shared/KubeconfigField.tsx';
 import { Problem } from '../shared/Problem.tsx';
 
 const RegisterMutation = graphql(`
@@ -53,19 +54,7 @@ export function RegisterInstance({ close, done }: { close: () => void; done: () 
               <TextInput label={t('workloads.name')} value={name} onChange={(event) => setName(event.currentTarget.value)} required data-autofocus />
               <TextInput label={t('clusters.alias')} value={alias} onChange={(event) => setAlias(event.currentTarget.value)} />
               <TextInput label={t('fleet.version')} placeholder="v1.18.2" value={version} onChange={(event) => setVersion(event.currentTarget.value)} />
-              <Textarea
-                label="kubeconfig"
-                description={t('fleet.kubeconfigHint')}
-                value={kubeconfig}
-                onChange={(event) => setKubeconfig(event.currentTarget.value)}
-                autosize
-                minRows={5}
-                maxRows={14}
-                spellCheck={false}
-                autoComplete="off"
-                classNames={{ input: 'kairship-mono' }}
-                required
-              />
+              <KubeconfigField description={t('fleet.kubeconfigHint')} value={kubeconfig} onChange={setKubeconfig} />
               {current && <Text size="sm" role="status">{t('fleet.reached')}</Text>}
             </>
           ) : (
