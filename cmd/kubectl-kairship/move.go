@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairship-io/kairship/api/v1/kairshipv1"
+	"github.com/kairship-io/kairship/pkg/client"
 )
 
 func newMove(o *options) *cobra.Command {
@@ -17,16 +19,8 @@ func newMove(o *options) *cobra.Command {
 		Use:   "move KIND/NAME --from CLUSTER --to CLUSTER",
 		Short: "Move a workload to other member clusters, by changing its policy",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := o.api()
-			if err != nil {
-				return err
-			}
-			of, err := o.workload(cmd.Context(), api, args[0])
-			if err != nil {
-				return err
-			}
-			answer, err := api.MoveWorkload(cmd.Context(), connect.NewRequest(&kairshipv1.MoveWorkloadRequest{
+		RunE: o.onWorkload(func(ctx context.Context, api client.API, of reference) error {
+			answer, err := api.MoveWorkload(ctx, connect.NewRequest(&kairshipv1.MoveWorkloadRequest{
 				Instance: &of.instance, Namespace: &of.namespace, Kind: of.kind, Name: &of.name, From: from, To: to, Cancel: &cancel, DryRun: &dryRun,
 			}))
 			if err != nil {
@@ -42,7 +36,7 @@ func newMove(o *options) *cobra.Command {
 				fmt.Fprintf(o.ErrOut, "Follow it: kubectl kairship wait %s\n", moved.GetOperation())
 			}
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().StringSliceVar(&from, "from", nil, "The clusters to leave")
 	cmd.Flags().StringSliceVar(&to, "to", nil, "The clusters to go to")

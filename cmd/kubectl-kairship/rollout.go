@@ -52,16 +52,8 @@ func (o *options) action(name, about string, do func(context.Context, client.API
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use: name + " KIND/NAME", Short: about, Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := o.api()
-			if err != nil {
-				return err
-			}
-			of, err := o.workload(cmd.Context(), api, args[0])
-			if err != nil {
-				return err
-			}
-			if err := do(cmd.Context(), api, of, &dryRun); err != nil {
+		RunE: o.onWorkload(func(ctx context.Context, api client.API, of reference) error {
+			if err := do(ctx, api, of, &dryRun); err != nil {
 				return err
 			}
 			suffix := ""
@@ -70,7 +62,7 @@ func (o *options) action(name, about string, do func(context.Context, client.API
 			}
 			fmt.Fprintf(o.Out, "%s %s/%s in %s: %s%s\n", of.kind, of.namespace, of.name, of.instance, name, suffix)
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "Try it in the instance, and change nothing")
 	return cmd
@@ -79,16 +71,8 @@ func (o *options) action(name, about string, do func(context.Context, client.API
 func newRolloutStatus(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "status KIND/NAME", Short: "Show how far a workload is in each cluster; exits with 1 while it is not healthy", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := o.api()
-			if err != nil {
-				return err
-			}
-			of, err := o.workload(cmd.Context(), api, args[0])
-			if err != nil {
-				return err
-			}
-			answer, err := api.GetWorkload(cmd.Context(), connect.NewRequest(&kairshipv1.GetWorkloadRequest{
+		RunE: o.onWorkload(func(ctx context.Context, api client.API, of reference) error {
+			answer, err := api.GetWorkload(ctx, connect.NewRequest(&kairshipv1.GetWorkloadRequest{
 				Instance: &of.instance, Namespace: &of.namespace, Kind: of.kind, Name: &of.name, CustomKind: of.customKind,
 			}))
 			if err != nil {
@@ -108,6 +92,6 @@ func newRolloutStatus(o *options) *cobra.Command {
 				return errDiffers
 			}
 			return nil
-		},
+		}),
 	}
 }

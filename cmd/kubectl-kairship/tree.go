@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/xlab/treeprint"
 
 	"github.com/kairship-io/kairship/api/v1/kairshipv1"
+	"github.com/kairship-io/kairship/pkg/client"
 )
 
 func newTree(o *options) *cobra.Command {
@@ -16,16 +18,8 @@ func newTree(o *options) *cobra.Command {
 		Use:   "tree KIND/NAME",
 		Short: "Show a workload with its policies, clusters and objects",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := o.api()
-			if err != nil {
-				return err
-			}
-			of, err := o.workload(cmd.Context(), api, args[0])
-			if err != nil {
-				return err
-			}
-			answer, err := api.GetWorkload(cmd.Context(), connect.NewRequest(&kairshipv1.GetWorkloadRequest{
+		RunE: o.onWorkload(func(ctx context.Context, api client.API, of reference) error {
+			answer, err := api.GetWorkload(ctx, connect.NewRequest(&kairshipv1.GetWorkloadRequest{
 				Instance: &of.instance, Namespace: &of.namespace, Kind: of.kind, Name: &of.name, CustomKind: of.customKind,
 			}))
 			if err != nil {
@@ -34,7 +28,7 @@ func newTree(o *options) *cobra.Command {
 			o.warn(answer.Msg.GetErrors())
 			fmt.Fprint(o.Out, treeOf(of, answer.Msg.GetResult()))
 			return nil
-		},
+		}),
 	}
 }
 

@@ -17,6 +17,9 @@ import (
 // errReached ends a stream that has shown what was waited for.
 var errReached = errors.New("reached")
 
+// lookEvery is how often a workload that is waited for is read.
+const lookEvery = 2 * time.Second
+
 func newWait(o *options) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -73,17 +76,17 @@ func (o *options) waitForWorkload(ctx context.Context, api client.API, text stri
 		}
 		return nil
 	}
-	if err := look(); err != nil {
-		return err
+	// Events are not waited for: custom workloads have none, and the index may show the last change only after its event.
+	for {
+		if err := look(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lookEvery):
+		}
 	}
-	// Between the look before and the beginning of the stream it may have changed: the first state is followed by a look too.
-	return client.Follow(ctx, func(ctx context.Context, after string) (*connect.ServerStreamForClient[kairshipv1.WatchWorkloadsResponse], error) {
-		return api.WatchWorkloads(ctx, connect.NewRequest(&kairshipv1.WatchWorkloadsRequest{
-			Instances: []string{of.instance}, Namespaces: []string{of.namespace}, Name: []string{of.name}, After: cursor(after),
-		}))
-	}, func(answer *kairshipv1.WatchWorkloadsResponse) (string, error) {
-		return answer.GetResult().GetCursor(), look()
-	})
 }
 
 // waitForOperation waits until an operation has ended.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairship-io/kairship/api/v1/kairshipv1"
+	"github.com/kairship-io/kairship/pkg/client"
 )
 
 func newWhy(o *options) *cobra.Command {
@@ -16,16 +18,8 @@ func newWhy(o *options) *cobra.Command {
 		Short:   "Explain where the propagation of a workload stands, and what to do",
 		Example: "  kubectl kairship why deployment/stuck -n shop",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := o.api()
-			if err != nil {
-				return err
-			}
-			of, err := o.workload(cmd.Context(), api, args[0])
-			if err != nil {
-				return err
-			}
-			answer, err := api.ExplainWorkload(cmd.Context(), connect.NewRequest(&kairshipv1.ExplainWorkloadRequest{
+		RunE: o.onWorkload(func(ctx context.Context, api client.API, of reference) error {
+			answer, err := api.ExplainWorkload(ctx, connect.NewRequest(&kairshipv1.ExplainWorkloadRequest{
 				Instance: &of.instance, Namespace: &of.namespace, Kind: of.kind, Name: &of.name, CustomKind: of.customKind,
 			}))
 			if err != nil {
@@ -34,7 +28,7 @@ func newWhy(o *options) *cobra.Command {
 			o.warn(answer.Msg.GetErrors())
 			o.explain(of, answer.Msg.GetResult())
 			return nil
-		},
+		}),
 	}
 }
 

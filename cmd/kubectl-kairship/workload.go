@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
 
 	"github.com/kairship-io/kairship/api/v1/kairshipv1"
 	"github.com/kairship-io/kairship/pkg/client"
@@ -46,6 +47,21 @@ func parseWorkload(text string) (reference, error) {
 		return reference{}, fmt.Errorf("%q is no kind of workload: there are deployment, statefulset, daemonset, job, cronjob and custom kinds such as Rollout.argoproj.io", kind)
 	}
 	return reference{name: name, kind: of}, nil
+}
+
+// onWorkload is what a command does with the workload that its first argument names.
+func (o *options) onWorkload(do func(context.Context, client.API, reference) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		api, err := o.api()
+		if err != nil {
+			return err
+		}
+		of, err := o.workload(cmd.Context(), api, args[0])
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), api, of)
+	}
 }
 
 // workload finds the workload that an argument names, in all instances unless one is told.
