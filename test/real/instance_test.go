@@ -60,7 +60,7 @@ func TestManagedInstance(t *testing.T) {
 		t.Fatal(err)
 	}
 	if missing := operatorCondition(karmada, "Ready"); missing != "True" {
-		t.Errorf("the operator says that Ready is %q", missing)
+		t.Errorf("the operator reports %q for Ready", missing)
 	}
 	pods, err := w.pods(t.Context(), "k-"+instance, "")
 	if err != nil {
