@@ -9,7 +9,7 @@ import { Empty } from '../shared/Empty.tsx';
 import { Problem } from '../shared/Problem.tsx';
 import { YamlEditor } from '../shared/YamlEditor.tsx';
 import { create, preview, read, write, type Outcome } from './change.ts';
-import { isKind, kinds, noNamespace, propagates, type Key, type PolicyKind } from './kinds.ts';
+import { isComplete, isKind, isNamespaced, kinds, noNamespace, propagates, type Key, type PolicyKind } from './kinds.ts';
 import { OutcomeView } from './Outcome.tsx';
 import { NamespaceNamesQuery } from './queries.ts';
 import { SpecForm } from './SpecForm.tsx';
@@ -41,9 +41,8 @@ export function NewPolicyPage(): ReactElement {
   const [again, setAgain] = useState(0);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<CombinedError>();
-  const isNamespaced = kind === 'PROPAGATION_POLICY' || kind === 'OVERRIDE_POLICY';
-  const key = useMemo<Key>(() => ({ instance, kind, namespace: isNamespaced ? namespace : null, name: name.trim() }), [instance, kind, isNamespaced, namespace, name]);
-  const named = key.name !== '' && (!isNamespaced || namespace !== null);
+  const key = useMemo<Key>(() => ({ instance, kind, namespace: isNamespaced(kind) ? namespace : null, name: name.trim() }), [instance, kind, namespace, name]);
+  const named = isComplete(key);
   const [settled] = useDebouncedValue(JSON.stringify([key, text]), 500);
   useEffect(() => {
     document.title = `${t('policies.new')} · Kairship`;
@@ -51,7 +50,7 @@ export function NewPolicyPage(): ReactElement {
   useEffect(() => {
     const [of, yaml] = JSON.parse(settled) as [Key, string];
     const draft = read(yaml);
-    if (of.name === '' || 'error' in draft) return undefined;
+    if (!isComplete(of) || 'error' in draft) return undefined;
     let latest = true;
     void preview(client, of, { change: 'CREATE', spec: draft.spec }).then((outcome) => latest && setShown({ of: settled, outcome }));
     return () => {
@@ -87,7 +86,7 @@ export function NewPolicyPage(): ReactElement {
       <Title order={1}>{t('policies.newOn', { instance })}</Title>
       <Group gap="sm" align="flex-end">
         <Select label={t('policies.kindOf')} data={kinds.map((value) => ({ value, label: t(`policies.kind.${value}`) }))} value={kind} onChange={(value) => value !== null && isKind(value) && begin(value)} allowDeselect={false} w={240} />
-        {isNamespaced && <Select label={t('workloads.namespace')} data={namespaces} value={namespace} onChange={setNamespace} searchable w={200} required />}
+        {isNamespaced(kind) && <Select label={t('workloads.namespace')} data={namespaces} value={namespace} onChange={setNamespace} searchable w={200} required />}
         <TextInput label={t('workloads.name')} value={name} onChange={(event) => setName(event.currentTarget.value)} w={240} required />
       </Group>
       <div className="kairship-split">

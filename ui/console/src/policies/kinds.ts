@@ -14,6 +14,11 @@ export function propagates(kind: PolicyKind): boolean {
   return kind === 'PROPAGATION_POLICY' || kind === 'CLUSTER_PROPAGATION_POLICY';
 }
 
+/** isNamespaced reports whether policies of a kind are in a namespace. */
+export function isNamespaced(kind: PolicyKind): boolean {
+  return kind === 'PROPAGATION_POLICY' || kind === 'OVERRIDE_POLICY';
+}
+
 /** Key names one policy. */
 export interface Key {
   instance: string;
@@ -21,4 +26,9 @@ export interface Key {
   /** namespace is null for a policy of the whole instance. */
   namespace: string | null;
   name: string;
+}
+
+/** isComplete reports whether a key names a policy. Without its namespace, one of a namespace would be asked about as another kind. */
+export function isComplete(key: Key): boolean {
+  return key.name !== '' && (!isNamespaced(key.kind) || key.namespace !== null);
 }
