@@ -192,7 +192,10 @@ func TestRun(t *testing.T) {
 			index.Save(t, o)
 		}
 		until(t, "what no trigger recorded is projected", func() bool {
-			return w.row(t, c.key) != nil && index.Number(t, "SELECT count(*) FROM kairship.outbox") == 0
+			if len(ended) > 0 {
+				t.Fatalf("the projector ended: %v", <-ended)
+			}
+			return w.differs(t, c) == "" && index.Number(t, "SELECT count(*) FROM kairship.outbox") == 0
 		})
 		cancel()
 		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {

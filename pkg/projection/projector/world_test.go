@@ -221,17 +221,22 @@ func (w *world) row(t *testing.T, key projection.WorkloadKey) *projection.Worklo
 	return &rows[0]
 }
 
+// differs is how the row differs from what follows from the facts; "" when it does not.
+func (w *world) differs(t *testing.T, c *captured) string {
+	t.Helper()
+	want := rowOf(c.key, c.facts.Template, &c.facts, nil, func(*workload.Facts, *workload.Status) bool { return c.drifted })
+	if got := w.row(t, c.key); got != nil {
+		return cmp.Diff(want, *got, asJSON)
+	}
+	return "there is no row"
+}
+
 // is expects the row that follows from the facts.
 func (w *world) is(t *testing.T, reason string, c *captured) {
 	t.Helper()
-	want := rowOf(c.key, c.facts.Template, &c.facts, nil, func(*workload.Facts, *workload.Status) bool { return c.drifted })
-	got := w.row(t, c.key)
-	if got == nil {
-		t.Errorf("%s: there is no row", reason)
-		return
-	}
-	if diff := cmp.Diff(want, *got, asJSON); diff != "" {
+	if diff := w.differs(t, c); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", reason, diff)
+		return
 	}
 	w.agrees(t, reason, 0)
 }
