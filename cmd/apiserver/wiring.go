@@ -57,6 +57,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/podlog"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/projected"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/rolebinding"
@@ -162,7 +163,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		return nil, err
 	}
 	fleet.Write = newWrites(own, fleet, inventory, kube, clients, tokens, recorder, logger)
-	fleet.Previews = newPreviews(fleet)
+	connectPreviews(fleet)
 	fleet.Exports = &export.Service{Writer: fleet.Write.Applications.Writer}
 	fleet.Write.RoleBindings = &rolebindings.Service{Access: fleet.Access, Global: own, Watched: inventory}
 	fleet.Write.Instances = newInstanceWrites(own, fleet, inventory, kube, o.instances.addresses.Limits())
@@ -279,10 +280,13 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 	}
 	instances := instance.NewService(watched, tracker)
 	clusters, members := cluster.NewService(watched, tracker), membercluster.NewService(lister)
-	anyKind := resource.NewService(lister, uncollected.New(uncollected.Config{
-		Clients: clients, Permissions: permissions, Watched: inventory, Freshness: tracker, Now: time.Now,
-	}), resource.Members{Clusters: clusters, Watched: inventory}, instances)
+	live := uncollected.New(uncollected.Config{Clients: clients, Permissions: permissions, Watched: inventory, Freshness: tracker, Now: time.Now})
+	resources := func(lister *listing.Lister) *resource.Service {
+		return resource.NewService(lister, live, resource.Members{Clusters: clusters, Watched: inventory}, instances)
+	}
+	anyKind := resources(lister)
 	workloads := workload.NewService(lister, consistent, instances, clusters, membercluster.NewCache(idx, time.Now))
+	bindings := binding.NewService(lister)
 	pods := pod.NewService(lister, instances, clusters, members, inventory)
 	return resolvers.Fleet{
 		Access:           access.New(permissions),
@@ -296,13 +300,17 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Usage:            &usage.Service{Clients: clients, Workloads: workloads},
 		FieldManagers:    &fieldmanager.Service{Clients: clients},
 		Images:           image.NewService(lister, instances, pods, workloads),
-		Bindings:         binding.NewService(lister),
+		Bindings:         bindings,
 		Policies:         policy.NewService(lister),
 		Events:           event.NewService(lister),
 		Resources:        anyKind,
 		ClusterNodes:     clusternode.NewService(anyKind),
 		KarmadaResources: karmadaresource.NewService(anyKind),
 		Search:           search.NewService(lister, instances, clusters, inventory),
+		Previews: &preview.Service{
+			Instances: instances, Resources: anyKind, Bindings: bindings,
+			Evidence: resources(&listing.Lister{Reader: consistent, Freshness: tracker, Now: time.Now}),
+		},
 		ManifestPreviews: &manifestpreview.Service{Evidence: consistent, Resources: anyKind, Freshness: tracker},
 		Timelines:        &timeline.Service{Instances: instances, Freshness: tracker, Now: time.Now},
 		Activity:         &activity.Service{Access: access.New(permissions), Instances: instances, Freshness: tracker, Now: time.Now},

@@ -13,7 +13,6 @@ import (
 	"github.com/kairship-io/kairship/graph/resolvers"
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/consistency"
-	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/bulk"
@@ -101,16 +100,13 @@ func newWrites(global client.Client, fleet resolvers.Fleet, inventory client.Rea
 	}
 }
 
-// newPreviews makes the service of previews, and has the mutations check what they are expected to do.
-func newPreviews(fleet resolvers.Fleet) *preview.Service {
-	s := &preview.Service{
-		Writer: fleet.Write.Members.Writer, Policies: fleet.Write.Policies,
-		Instances: fleet.Instances, Resources: fleet.Resources, Bindings: fleet.Bindings,
-	}
+// connectPreviews gives the previews what tries a change, and has the mutations check what they are expected to do.
+func connectPreviews(fleet resolvers.Fleet) {
+	s := fleet.Previews
+	s.Writer, s.Policies = fleet.Write.Members.Writer, fleet.Write.Policies
 	fleet.Write.Policies.ExpectPropagation(s.ExpectPolicy)
 	fleet.Write.Members.Previews = s
 	fleet.ManifestPreviews.Policies, fleet.ManifestPreviews.Applies = fleet.Write.Policies, fleet.Write.Resources
 	fleet.Write.Policies.ExpectOverride(fleet.ManifestPreviews.ExpectOverride)
 	fleet.Write.Moves.Previews = s
-	return s
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairship-io/kairship/internal/poll"
+	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
 
@@ -60,6 +61,57 @@ func TestPreviews(t *testing.T) {
 		}
 		if data := string(r.Data); code != tt.code || !strings.Contains(data, tt.has) || tt.not != "" && strings.Contains(data, tt.not) {
 			t.Errorf("%s: got %s %s, want %s %q", tt.why, code, r.Body, tt.code, tt.has)
+		}
+	}
+}
+
+// TestPreviewsInOneNamespace asks as an editor of shop in alpha: a policy of shop has the same preview as for an editor of
+// the instance, though neither the member clusters nor the policies without a namespace can be read.
+func TestPreviewsInOneNamespace(t *testing.T) {
+	on := open(t)
+	shopper := newPerson(t, on, nil)
+	bindingIn(t, on, shopper, kairshipv1alpha1.RoleEditor, "alpha", "shop")
+	const answer = `{ fingerprint claimed lost takenOver handedOver moved removed unplaced assumptions
+		items { kind namespace name effect policyBefore { namespace name } policyAfter { namespace name } placementsBefore { clusterName replicas } placementsAfter { clusterName replicas } removedFrom unplaced message workload { name } } }`
+	preview := func(input string) gql.Request {
+		return gql.Request{Query: `{ instance(name: "alpha") { policyPreview(input: {` + input + `}) ` + answer + ` } }`}
+	}
+	const selects = `resourceSelectors: [{apiVersion: "apps/v1", kind: "Deployment"}]`
+	poll.Until(t, propagationTimeout, "the instance lets the editor try a change", func(ctx context.Context) error {
+		r, err := shopper.Do(ctx, preview(`change: DELETE, namespace: "shop", name: "frontend"`))
+		if err == nil && len(r.Errors) > 0 {
+			err = fmt.Errorf("got %s", r.Body)
+		}
+		return err
+	})
+	for _, input := range []string{
+		`change: DELETE, namespace: "shop", name: "frontend"`,
+		`change: UPDATE, namespace: "shop", name: "frontend", spec: {` + selects + `, placement: {clusterAffinity: {clusterNames: ["m2"]}}}`,
+		`change: UPDATE, namespace: "shop", name: "frontend", spec: {` + selects + `, placement: {clusterAffinity: {clusterNames: ["none-such"]}}}`,
+		`change: CREATE, namespace: "shop", name: "all", spec: {priority: 9, preemption: ALWAYS, ` + selects + `, placement: {}}, assume: {policyPreemption: true}`,
+	} {
+		poll.Until(t, time.Minute, "the preview is the same for both", func(ctx context.Context) error {
+			own, err := shopper.Do(ctx, preview(input))
+			if err != nil {
+				return err
+			}
+			whole, err := on.as(t, "alice").Do(ctx, preview(input))
+			if err == nil && (len(own.Errors) > 0 || string(own.Data) != string(whole.Data)) {
+				err = fmt.Errorf("%s:\n%s\n%s", input, own.Body, whole.Body)
+			}
+			return err
+		})
+	}
+	for _, tt := range []struct{ field, code string }{
+		{`policyPreview(input: {change: DELETE, namespace: "ops", name: "stuck"}) { lost }`, "FORBIDDEN"},
+		{`policyPreview(input: {change: CREATE, namespace: "ops", name: "new", spec: {` + selects + `, placement: {}}}) { claimed }`, "FORBIDDEN"},
+		{`policyPreview(input: {change: DELETE, name: "node-agents"}) { lost }`, "FORBIDDEN"},
+		{`policyPreview(input: {change: CREATE, name: "new", spec: {` + selects + `, placement: {}}}) { claimed }`, "FORBIDDEN"},
+		{`clusterLossPreview(clusters: ["m1"]) { moved }`, "FORBIDDEN"},
+	} {
+		r := shopper.Must(t, gql.Request{Query: `{ instance(name: "alpha") { ` + tt.field + ` } }`})
+		if len(r.Errors) != 1 || r.Errors[0].Extensions.Code != tt.code {
+			t.Errorf("%s: got %s, want %s", tt.field, r.Body, tt.code)
 		}
 	}
 }

@@ -36,8 +36,9 @@ func (s *Service) Loss(ctx context.Context, instance string, in LossInput) (*Pre
 	if err := site.Permit(ctx, authz.VerbUpdate, ""); err != nil {
 		return nil, err
 	}
-	if err := reads(site); err != nil {
-		return nil, err
+	if !site.Reads("") {
+		return nil, apierror.In(apierror.New(apierror.CodeForbidden,
+			"your roles do not let you read the member clusters of instance %q, which a preview needs", instance), instance)
 	}
 	loss, err := in.loss()
 	if err != nil {

@@ -85,8 +85,9 @@ func (s *Service) try(ctx context.Context, instance string, in PolicyInput) (*wh
 	if err != nil {
 		return nil, err
 	}
-	if err := reads(tried.Site); err != nil {
-		return nil, err
+	if !tried.Site.Reads(attempt.Namespace) {
+		return nil, apierror.In(apierror.New(apierror.CodeForbidden,
+			"your roles do not let you read the objects of instance %q that the policy is for, which a preview needs", instance), instance)
 	}
 	c := &whatif.Change{}
 	if c.Before, err = policyOf(tried.Before); err != nil {

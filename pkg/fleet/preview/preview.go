@@ -23,8 +23,12 @@ type Service struct {
 	Writer    *write.Writer
 	Policies  *policies.Writes
 	Instances *instance.Service
+	// Resources and Bindings are what the caller may read: the objects that a change concerns.
 	Resources *resource.Service
 	Bindings  *binding.Service
+	// Evidence is what Karmada decides with, regardless of the caller's roles: the member clusters and the policies.
+	// Of these an answer names only what the caller would see on the object after the change.
+	Evidence *resource.Service
 }
 
 // Assumptions are settings of Karmada that cannot be read from an instance; nil for those of the Instance
@@ -127,15 +131,6 @@ func (s *Service) settings(ctx context.Context, instanceName string, a *Assumpti
 		out.NoExecuteEviction = *a.NoExecuteEviction
 	}
 	return out, nil
-}
-
-// reads refuses callers who may not read the member clusters: a preview is about these.
-func reads(site *write.Site) error {
-	if site.Reads("") {
-		return nil
-	}
-	return apierror.In(apierror.New(apierror.CodeForbidden,
-		"your roles do not let you read the member clusters of instance %q, which a preview needs", site.Instance), site.Instance)
 }
 
 // moved is the error of a change that would not do what its preview says.

@@ -44,8 +44,8 @@ type reading struct {
 }
 
 // all returns all objects of a kind as the type that the index collects them in.
-func (r *reading) all(of schema.GroupVersionResource, f *resource.Filter, detail index.Detail, most int) ([]*index.Object, error) {
-	found, fresh, err := r.Resources.All(r.ctx, r.instance, of, f, detail, most)
+func (r *reading) all(from *resource.Service, of schema.GroupVersionResource, f *resource.Filter, detail index.Detail, most int) ([]*index.Object, error) {
+	found, fresh, err := from.All(r.ctx, r.instance, of, f, detail, most)
 	if errors.Is(err, listing.ErrTooMany) {
 		return nil, apierror.In(apierror.Invalid("input", "instance %q has more than %d %s to look at; a preview reads no more", r.instance, most, of.Resource), r.instance)
 	}
@@ -56,8 +56,8 @@ func (r *reading) all(of schema.GroupVersionResource, f *resource.Filter, detail
 }
 
 // decoded returns all objects of a kind as Karmada's type.
-func decoded[T any](r *reading, of schema.GroupVersionResource, f *resource.Filter, most int) ([]*T, error) {
-	objects, err := r.all(of, f, index.Whole, most)
+func decoded[T any](r *reading, from *resource.Service, of schema.GroupVersionResource, f *resource.Filter, most int) ([]*T, error) {
+	objects, err := r.all(from, of, f, index.Whole, most)
 	if err != nil {
 		return nil, err
 	}
@@ -72,18 +72,18 @@ func decoded[T any](r *reading, of schema.GroupVersionResource, f *resource.Filt
 
 // clusters reads the member clusters.
 func (r *reading) clusters() (err error) {
-	r.world.Clusters, err = decoded[clusterv1alpha1.Cluster](r, index.MemberClusters.GroupVersionResource(), nil, mostObjects)
+	r.world.Clusters, err = decoded[clusterv1alpha1.Cluster](r, r.Evidence, index.MemberClusters.GroupVersionResource(), nil, mostObjects)
 	return err
 }
 
 // policies reads the propagation policies of both kinds, those in one namespace where it is not empty, and the
 // names of the override policies that they wait for.
 func (r *reading) policies(namespace string) error {
-	pps, err := decoded[policyv1alpha1.PropagationPolicy](r, index.PropagationPolicies.GroupVersionResource(), in(namespace), mostObjects)
+	pps, err := decoded[policyv1alpha1.PropagationPolicy](r, r.Evidence, index.PropagationPolicies.GroupVersionResource(), in(namespace), mostObjects)
 	if err != nil {
 		return err
 	}
-	cpps, err := decoded[policyv1alpha1.ClusterPropagationPolicy](r, index.ClusterPropagationPolicies.GroupVersionResource(), nil, mostObjects)
+	cpps, err := decoded[policyv1alpha1.ClusterPropagationPolicy](r, r.Evidence, index.ClusterPropagationPolicies.GroupVersionResource(), nil, mostObjects)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (r *reading) overrides(c whatif.Change) error {
 		return nil
 	}
 	for _, of := range []index.Type{index.OverridePolicies, index.ClusterOverridePolicies} {
-		found, err := r.all(of.GroupVersionResource(), nil, index.Metadata, mostObjects)
+		found, err := r.all(r.Evidence, of.GroupVersionResource(), nil, index.Metadata, mostObjects)
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (r *reading) templates(c whatif.Change) error {
 		if whatif.NeedsSpec(gvk) {
 			detail = index.Whole
 		}
-		found, err := r.all(of, filterOf(c, byKind[gvk]), detail, mostObjects)
+		found, err := r.all(r.Resources, of, filterOf(c, byKind[gvk]), detail, mostObjects)
 		if err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func (r *reading) bindings() (err error) {
 func (r *reading) allBindings() error {
 	for _, of := range []index.Type{index.ResourceBindings, index.ClusterResourceBindings} {
 		// Both kinds have the same fields.
-		found, err := decoded[workv1alpha2.ResourceBinding](r, of.GroupVersionResource(), nil, mostBindings)
+		found, err := decoded[workv1alpha2.ResourceBinding](r, r.Resources, of.GroupVersionResource(), nil, mostBindings)
 		if err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (r *reading) allBindings() error {
 // taintPolicies reads the ClusterTaintPolicies; an older Karmada has none.
 func (r *reading) taintPolicies() (err error) {
 	of := schema.GroupVersion(policyv1alpha1.GroupVersion).WithResource("clustertaintpolicies")
-	r.world.TaintPolicies, err = decoded[policyv1alpha1.ClusterTaintPolicy](r, of, nil, mostObjects)
+	r.world.TaintPolicies, err = decoded[policyv1alpha1.ClusterTaintPolicy](r, r.Resources, of, nil, mostObjects)
 	if errors.Is(err, uncollected.ErrNotServed) {
 		return nil
 	}
