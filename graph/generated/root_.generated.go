@@ -16458,7 +16458,7 @@ enum ExplanationCode {
   WORK_MISSING
   "APPLY: the cluster has not taken the latest manifest yet."
   APPLY_PENDING
-  "APPLY: the cluster has an object of this name that Karmada does not manage."
+  "APPLY: the cluster has an object of this name that Karmada does not manage; the message ends with what it shows of its owner."
   APPLY_CONFLICT
   "APPLY: the cluster does not have the namespace."
   APPLY_NAMESPACE_MISSING
@@ -22030,8 +22030,8 @@ type PolicyUser @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write
 	{Name: "../schema/preview.graphqls", Input: `extend type Instance {
   """
   What a change of a PropagationPolicy or ClusterPropagationPolicy would do, by Karmada's own code, without
-  making it. For callers who may make the change and read the member clusters; null, with an error, for others.
-  The instance checks the change in a dry run.
+  making it. For callers who may make the change, and read the objects in the policy's namespace, or, for a
+  ClusterPropagationPolicy, in all; null, with an error, for others. The instance checks the change in a dry run.
   """
   policyPreview(
     "The change."
@@ -24775,7 +24775,7 @@ input WorkloadFilter {
   health: [WorkloadHealth!]
   """
   Only those of which a placement's ` + "`" + `drift` + "`" + ` is ` + "`" + `drifted` + "`" + `; with false, only those of which none is. ` + "`" + `totalCount` + "`" + ` is
-  exact, as of ` + "`" + `freshness` + "`" + `. Not in subscriptions.
+  exact, as of ` + "`" + `freshness` + "`" + `. The list is without custom workloads, whose drift is not recorded. Not in subscriptions.
   """
   drifted: Boolean
   """

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/internal/poll"
@@ -197,9 +198,9 @@ func TestObjectsOfACustomWorkload(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.IgnoreNotFound(m1.Delete(context.Background(), one, client.GracePeriodSeconds(0))) })
-	const query = `{ workloads(filter: {customKinds: ["Transcoder.media.example.com"], namespaces: ["media"]}) { nodes { placements { clusterName object { name pods { name } } drift { drifted } } } } }`
-	want := fmt.Sprintf(`{"workloads":{"nodes":[{"placements":[{"clusterName":"m1","object":{"name":"thumbnails","pods":[{"name":%q}]},"drift":null},`+
-		`{"clusterName":"m2","object":{"name":"thumbnails","pods":[]},"drift":null}]}]}}`, one.Name)
+	const query = `{ workloads(filter: {customKinds: ["Transcoder.media.example.com"], namespaces: ["media"]}) { nodes { placements { clusterName object { name pods { name } } drift { drifted action } } } } }`
+	want := fmt.Sprintf(`{"workloads":{"nodes":[{"placements":[{"clusterName":"m1","object":{"name":"thumbnails","pods":[{"name":%q}]},"drift":{"drifted":false,"action":"NONE"}},`+
+		`{"clusterName":"m2","object":{"name":"thumbnails","pods":[]},"drift":{"drifted":false,"action":"NONE"}}]}]}}`, one.Name)
 	for who, tt := range map[string]struct {
 		as   *gql.Client
 		want string
@@ -214,5 +215,50 @@ func TestObjectsOfACustomWorkload(t *testing.T) {
 			}
 			return err
 		})
+	}
+	driftsOfACustomWorkload(t, on, inside)
+}
+
+// driftsOfACustomWorkload changes the object of the sample in m2 in a way that Karmada does not undo, and back.
+func driftsOfACustomWorkload(t *testing.T, on *target, inside *person) {
+	t.Helper()
+	m2, object := on.fleet.Client(t, "m2"), &unstructured.Unstructured{}
+	object.SetAPIVersion("media.example.com/v1")
+	object.SetKind("Transcoder")
+	if err := m2.Get(t.Context(), client.ObjectKey{Namespace: "media", Name: "thumbnails"}, object); err != nil {
+		t.Fatal(err)
+	}
+	managed := func(value string) {
+		t.Helper()
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"karmada.io/managed":`+value+`}}}`))
+		if err := m2.Patch(context.WithoutCancel(t.Context()), object, patch); err != nil {
+			t.Error(err)
+		}
+	}
+	drift := func(what, want string) {
+		t.Helper()
+		const query = `{ instance(name: "alpha") { workload(kind: CUSTOM, customKind: "Transcoder.media.example.com", namespace: "media", name: "thumbnails") {
+			placements { clusterName drift { drifted action fields { path sent found } } } } } }`
+		poll.Until(t, propagationTimeout, what, func(ctx context.Context) error {
+			r, err := inside.Do(ctx, gql.Request{Query: query})
+			if err == nil && (!strings.Contains(string(r.Data), want) || len(r.Errors) > 0) {
+				err = fmt.Errorf("got %s, want %s", r.Body, want)
+			}
+			return err
+		})
+	}
+	t.Cleanup(func() { managed(`"true"`) })
+	managed("null")
+	drift("the object that is Karmada's no more has drifted", `{"clusterName":"m2","drift":{"drifted":true,"action":"CONFLICT","fields":[{"path":"/metadata/labels/karmada.io~1managed","sent":"\"true\"","found":null}]}}`)
+	managed(`"true"`)
+	drift("nothing has drifted any more", `{"clusterName":"m2","drift":{"drifted":false,"action":"NONE","fields":[]}}`)
+	for _, filter := range []string{`kinds: [DEPLOYMENT, CUSTOM]`, `customKinds: ["Transcoder.media.example.com"]`} {
+		r := inside.Must(t, gql.Request{Query: `{ workloads(filter: {drifted: false, ` + filter + `}) { totalCount } }`})
+		if len(r.Errors) != 1 || r.Errors[0].Extensions.Code != "INVALID" {
+			t.Errorf("%s and drifted: got %s", filter, r.Body)
+		}
+	}
+	if r := inside.Must(t, gql.Request{Query: `{ workloads(filter: {drifted: false, namespaces: ["media"]}) { totalCount nodes { name } } }`}); string(r.Data) != `{"workloads":{"totalCount":0,"nodes":[]}}` {
+		t.Errorf("a list by drift has custom workloads: %s", r.Body)
 	}
 }

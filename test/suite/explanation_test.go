@@ -100,6 +100,9 @@ func TestExplanations(t *testing.T) {
 		if one.HealthMessage != nil && one.Explanation.Summary != *one.HealthMessage {
 			t.Errorf("%s: its health says %q, and its explanation %q", one.Name, *one.HealthMessage, one.Explanation.Summary)
 		}
+		if owner := "belongs to the Helm release " + ns + "/shop"; one.Name == "conflict" && !strings.Contains(fmt.Sprint(one.Explanation.Steps), owner) {
+			t.Errorf("nothing says that what is in the way %s: %+v", owner, one.Explanation.Steps)
+		}
 		if len(one.Explanation.Steps) != 6 {
 			t.Errorf("%s has %d steps", one.Name, len(one.Explanation.Steps))
 		}
@@ -160,8 +163,10 @@ func (w *world) stall(t testing.TB, ns, homeless string) {
 	override := func(name string, clusters ...string) *policyv1alpha1.OverridePolicy {
 		return &policyv1alpha1.OverridePolicy{ObjectMeta: w.meta(ns, name), Spec: tagging(selects("Deployment", ns, "overridden"), clusters...)}
 	}
+	inTheWay := deployment(w.meta(ns, "conflict"))
+	inTheWay.Annotations = map[string]string{"meta.helm.sh/release-name": "shop", "meta.helm.sh/release-namespace": ns}
 	w.create(t,
-		created{"m1", deployment(w.meta(ns, "conflict"))},
+		created{"m1", inTheWay},
 		created{"alpha", propagation(w.meta(ns, "near-kind"), selects("StatefulSet", ns, "orphan"), to("m1"))},
 		created{"alpha", propagation(w.meta(ns, "near-labels"), nearLabels, to("m1"))},
 		created{"alpha", policyTo("nowhere", "none-such")}, created{"alpha", tainted}, created{"alpha", suspended},

@@ -1058,7 +1058,8 @@ const (
 	ExplanationCode_WORK_MISSING ExplanationCode_Value = 42
 	// APPLY: the cluster has not taken the latest manifest yet.
 	ExplanationCode_APPLY_PENDING ExplanationCode_Value = 43
-	// APPLY: the cluster has an object of this name that Karmada does not manage.
+	// APPLY: the cluster has an object of this name that Karmada does not manage; the message ends with what it shows
+	// of its owner.
 	ExplanationCode_APPLY_CONFLICT ExplanationCode_Value = 44
 	// APPLY: the cluster does not have the namespace.
 	ExplanationCode_APPLY_NAMESPACE_MISSING ExplanationCode_Value = 45
@@ -26221,7 +26222,7 @@ type ListClusterPropagationPolicyWorkloadsRequest struct {
 	// Only those in one of these states of health. `totalCount` is exact.
 	Health []WorkloadHealth_Value `protobuf:"varint,13,rep,packed,name=health,proto3,enum=kairship.v1.WorkloadHealth_Value" json:"health,omitempty"`
 	// Only those of which a placement's `drift` is `drifted`; with false, only those of which none is. `totalCount` is
-	// exact, as of `freshness`. Not in subscriptions.
+	// exact, as of `freshness`. The list is without custom workloads, whose drift is not recorded. Not in subscriptions.
 	Drifted *bool `protobuf:"varint,14,opt,name=drifted,proto3,oneof" json:"drifted,omitempty"`
 	// Only those whose template has one of these images: as `images` shows them, or without the digest, or without the
 	// tag too, for all of them. A `*` at the end stands for any ending, for example
@@ -28313,7 +28314,7 @@ type ListInstanceWorkloadsRequest struct {
 	// Only those in one of these states of health. `totalCount` is exact.
 	Health []WorkloadHealth_Value `protobuf:"varint,12,rep,packed,name=health,proto3,enum=kairship.v1.WorkloadHealth_Value" json:"health,omitempty"`
 	// Only those of which a placement's `drift` is `drifted`; with false, only those of which none is. `totalCount` is
-	// exact, as of `freshness`. Not in subscriptions.
+	// exact, as of `freshness`. The list is without custom workloads, whose drift is not recorded. Not in subscriptions.
 	Drifted *bool `protobuf:"varint,13,opt,name=drifted,proto3,oneof" json:"drifted,omitempty"`
 	// Only those whose template has one of these images: as `images` shows them, or without the digest, or without the
 	// tag too, for all of them. A `*` at the end stands for any ending, for example
@@ -30732,7 +30733,7 @@ type ListPropagationPolicyWorkloadsRequest struct {
 	// Only those in one of these states of health. `totalCount` is exact.
 	Health []WorkloadHealth_Value `protobuf:"varint,14,rep,packed,name=health,proto3,enum=kairship.v1.WorkloadHealth_Value" json:"health,omitempty"`
 	// Only those of which a placement's `drift` is `drifted`; with false, only those of which none is. `totalCount` is
-	// exact, as of `freshness`. Not in subscriptions.
+	// exact, as of `freshness`. The list is without custom workloads, whose drift is not recorded. Not in subscriptions.
 	Drifted *bool `protobuf:"varint,15,opt,name=drifted,proto3,oneof" json:"drifted,omitempty"`
 	// Only those whose template has one of these images: as `images` shows them, or without the digest, or without the
 	// tag too, for all of them. A `*` at the end stands for any ending, for example
@@ -31916,7 +31917,7 @@ type ListWorkloadsRequest struct {
 	// Only those in one of these states of health. `totalCount` is exact.
 	Health []WorkloadHealth_Value `protobuf:"varint,12,rep,packed,name=health,proto3,enum=kairship.v1.WorkloadHealth_Value" json:"health,omitempty"`
 	// Only those of which a placement's `drift` is `drifted`; with false, only those of which none is. `totalCount` is
-	// exact, as of `freshness`. Not in subscriptions.
+	// exact, as of `freshness`. The list is without custom workloads, whose drift is not recorded. Not in subscriptions.
 	Drifted *bool `protobuf:"varint,13,opt,name=drifted,proto3,oneof" json:"drifted,omitempty"`
 	// Only those whose template has one of these images: as `images` shows them, or without the digest, or without the
 	// tag too, for all of them. A `*` at the end stands for any ending, for example
@@ -50268,7 +50269,7 @@ type WatchWorkloadsRequest struct {
 	// Only those in one of these states of health. `totalCount` is exact.
 	Health []WorkloadHealth_Value `protobuf:"varint,10,rep,packed,name=health,proto3,enum=kairship.v1.WorkloadHealth_Value" json:"health,omitempty"`
 	// Only those of which a placement's `drift` is `drifted`; with false, only those of which none is. `totalCount` is
-	// exact, as of `freshness`. Not in subscriptions.
+	// exact, as of `freshness`. The list is without custom workloads, whose drift is not recorded. Not in subscriptions.
 	Drifted *bool `protobuf:"varint,11,opt,name=drifted,proto3,oneof" json:"drifted,omitempty"`
 	// Only those whose template has one of these images: as `images` shows them, or without the digest, or without the
 	// tag too, for all of them. A `*` at the end stands for any ending, for example
@@ -51513,7 +51514,7 @@ type WorkloadFilter struct {
 	// Only those in one of these states of health. `totalCount` is exact.
 	Health []WorkloadHealth_Value `protobuf:"varint,10,rep,packed,name=health,proto3,enum=kairship.v1.WorkloadHealth_Value" json:"health,omitempty"`
 	// Only those of which a placement's `drift` is `drifted`; with false, only those of which none is. `totalCount` is
-	// exact, as of `freshness`. Not in subscriptions.
+	// exact, as of `freshness`. The list is without custom workloads, whose drift is not recorded. Not in subscriptions.
 	Drifted *bool `protobuf:"varint,11,opt,name=drifted,proto3,oneof" json:"drifted,omitempty"`
 	// Only those whose template has one of these images: as `images` shows them, or without the digest, or without the
 	// tag too, for all of them. A `*` at the end stands for any ending, for example

@@ -167,7 +167,7 @@ func words(t *testing.T, x *workload.Explainable, e *Explanation) {
 		said := p.Message == "" || !p.Scheduled || p.Health == workload.HealthHealthy || x.Facts.Template.Deleting()
 		for _, s := range e.Steps {
 			for _, r := range s.Reasons {
-				said = said || (r.ClusterName != nil && *r.ClusterName == p.Cluster && strings.Contains(p.Message, r.Message))
+				said = said || (r.ClusterName != nil && *r.ClusterName == p.Cluster && (strings.Contains(p.Message, r.Message) || strings.HasPrefix(r.Message, p.Message)))
 			}
 		}
 		if !said {

@@ -165,7 +165,11 @@ func (in *inputs) apply(s *Step, p *place) {
 	case p.Stale:
 		s.add(StateFailed, in.unobserved(p))
 	case p.failure != "":
-		s.add(StateFailed, inCluster(failureCode(p.failure), p.Cluster, p.Message))
+		r := inCluster(failureCode(p.failure), p.Cluster, p.Message)
+		if r.Code == ApplyConflict {
+			r.Message += in.inTheWay(p.Cluster)
+		}
+		s.add(StateFailed, r)
 		s.began(p.since(workv1alpha1.WorkApplied))
 	case p.workMissing():
 	case !p.Applied && !p.Suspended:

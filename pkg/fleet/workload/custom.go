@@ -38,10 +38,6 @@ func (in *setting) add(c *CustomWorkload) {
 	of.names = append(of.names, c.named())
 }
 
-func (c *CustomWorkload) gvk() schema.GroupVersionKind {
-	return schema.FromAPIVersionAndKind(c.APIVersion(), c.ObjectKind())
-}
-
 func (c *CustomWorkload) named() object.Name {
 	return object.Name{Instance: c.Instance, Namespace: c.Namespace(), Name: c.Name()}
 }

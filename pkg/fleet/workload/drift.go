@@ -6,6 +6,7 @@ import (
 	configv1alpha1 "github.com/karmada-io/karmada/pkg/apis/config/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -43,9 +44,6 @@ type DriftField struct {
 // and the user sees both.
 func (s *Service) Drift(ctx context.Context, p *Placement) (*Drift, error) {
 	w := p.workload
-	if w.kind.Custom() {
-		return nil, nil //nolint:nilnil // Karmada's defaults and what it retains are not known of other kinds.
-	}
 	m, err := s.Object(ctx, p, index.Whole)
 	if err != nil || m == nil {
 		return nil, err
@@ -66,11 +64,11 @@ func (s *Service) Drift(ctx context.Context, p *Placement) (*Drift, error) {
 	if err != nil {
 		return nil, apierror.In(err, w.Instance)
 	}
-	found, err := driftIn(&p.PlacementStatus, w.kind, work, raw, customization)
+	found, err := driftIn(&p.PlacementStatus, w.gvk(), work, raw, customization)
 	if err != nil || found == nil {
 		return nil, err
 	}
-	gvr := w.kind.GVR()
+	gvr := memberObjectKey(w.Indexed, p.Cluster).Type
 	return &Drift{found, &drift.Object{
 		Instance: w.Instance, Member: p.Cluster, Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Namespace: w.Namespace(), Name: w.Name(), UID: m.UID(),
 	}}, nil
@@ -78,12 +76,12 @@ func (s *Service) Drift(ctx context.Context, p *Placement) (*Drift, error) {
 
 // driftIn compares the object of a placement, as JSON, with the manifest in its Work. customization is the name of a
 // ResourceInterpreterCustomization that retains fields of the kind; empty for none.
-func driftIn(p *PlacementStatus, kind Kind, work *workv1alpha1.Work, object []byte, customization string) (*drift.Drift, error) {
+func driftIn(p *PlacementStatus, gvk schema.GroupVersionKind, work *workv1alpha1.Work, object []byte, customization string) (*drift.Drift, error) {
 	u, err := unstructuredOf(object)
 	if err != nil {
 		return nil, err
 	}
-	u.SetGroupVersionKind(kind.GVK())
+	u.SetGroupVersionKind(gvk)
 	o := &drift.Observed{Work: work, Object: u, Leaving: !p.Scheduled, Interpreter: customization}
 	if p.Stale {
 		o.Unreachable = p.Message
@@ -91,18 +89,27 @@ func driftIn(p *PlacementStatus, kind Kind, work *workv1alpha1.Work, object []by
 	return drift.Of(o)
 }
 
+// gvk is the kind of the objects.
+func (w *Workload) gvk() schema.GroupVersionKind {
+	if w.kind.Custom() {
+		return schema.FromAPIVersionAndKind(w.Indexed.APIVersion, w.Indexed.Kind)
+	}
+	return w.kind.GVK()
+}
+
 // Drifted reports whether the object of a placement differs from what Karmada sent, and is not what Karmada leaves to
 // the cluster: for some placement, Service.Drift has a Drift that is Drifted. The Works and the objects are those of the
 // clusters, the objects as JSON too; customizations are those of the instance.
 func (s *Status) Drifted(f *Facts, works map[string]*workv1alpha1.Work, objects map[string][]byte, customizations []*configv1alpha1.ResourceInterpreterCustomization) (bool, error) {
-	retaining := interpreter.Customizes(customizations, f.Kind.GVK(), configv1alpha1.InterpreterOperationRetain)
+	gvk := f.Kind.GVK()
+	retaining := interpreter.Customizes(customizations, gvk, configv1alpha1.InterpreterOperationRetain)
 	for i := range s.Placements {
 		p := &s.Placements[i]
 		o, work, text := f.Objects[p.Cluster], works[p.Cluster], objects[p.Cluster]
 		if o == nil || work == nil || text == nil || !o.BelongsTo(s.BindingID) {
 			continue // Its placement has no drift.
 		}
-		d, err := driftIn(p, f.Kind, work, text, retaining)
+		d, err := driftIn(p, gvk, work, text, retaining)
 		if err != nil {
 			return false, err
 		}
@@ -137,5 +144,5 @@ func (s *Service) customizes(ctx context.Context, w *Workload, operation configv
 			return "", err
 		}
 	}
-	return interpreter.Customizes(all, w.kind.GVK(), operation), nil
+	return interpreter.Customizes(all, w.gvk(), operation), nil
 }

@@ -25,7 +25,7 @@ func BenchmarkDriftIn(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if d, err := driftIn(&PlacementStatus{Scheduled: true}, KindDeployment, work, object, ""); err != nil || d == nil || d.Drifted {
+		if d, err := driftIn(&PlacementStatus{Scheduled: true}, KindDeployment.GVK(), work, object, ""); err != nil || d == nil || d.Drifted {
 			b.Fatalf("got %+v, %v", d, err)
 		}
 	}

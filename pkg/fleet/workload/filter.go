@@ -164,6 +164,12 @@ func (f *Filter) types() []index.Type {
 
 // custom are the custom workloads that a list with the filter has; nil for none.
 func (f *Filter) custom() (*index.Custom, error) {
+	if f.Drifted != nil {
+		if f.CustomKinds != nil || slices.Contains(f.Kinds, KindCustom) {
+			return nil, apierror.Invalid("filter.drifted", "The drift of custom workloads is computed for each when it is read, and cannot be filtered by: leave out drifted, and read placements.drift")
+		}
+		return nil, nil //nolint:nilnil // The list has the others.
+	}
 	switch {
 	case f.CustomKinds != nil: // CUSTOM stands for them.
 	case f.Kinds == nil || slices.Contains(f.Kinds, KindCustom):

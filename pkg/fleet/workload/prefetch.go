@@ -144,7 +144,7 @@ func (p *prefetch) start(all []placed) {
 			if !p.needs.Objects || KindOfAny(one.row).runsNothing() {
 				continue
 			}
-			if _, custom := customKindOf(one.row); p.needs.Drift && !custom {
+			if p.needs.Drift {
 				sent = append(sent, workKey(one.row, cluster))
 			}
 			key := memberObjectKey(one.row, cluster)
