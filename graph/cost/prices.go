@@ -224,8 +224,11 @@ func Prices() map[string]Price {
 		"SetImagePayload.overridden":     {Requests: 3, Items: usualClusters},
 		"UnjoinClusterPayload.blockedBy": {Requests: 2},
 
-		"Resource.manifest": {Value: document},
-		"Resource.yaml":     {Value: document},
+		"Resource.manifest":        {Value: document},
+		"ResourceService.ports":    {Items: usualContainers},
+		"ResourceService.selector": {Items: usualContainers},
+		"ResourceIngress.rules":    {Items: usualContainers},
+		"Resource.yaml":            {Value: document},
 
 		"ResourceBinding.clusters":         {Items: usualClusters},
 		"ResourceBinding.aggregatedStatus": {Items: usualClusters},

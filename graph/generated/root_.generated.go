@@ -2231,6 +2231,7 @@ type ComplexityRoot struct {
 		Explanation      func(childComplexity int) int
 		Freshness        func(childComplexity int) int
 		ID               func(childComplexity int) int
+		Ingress          func(childComplexity int) int
 		Instance         func(childComplexity int) int
 		Labels           func(childComplexity int) int
 		ManagedBy        func(childComplexity int) int
@@ -2242,6 +2243,8 @@ type ComplexityRoot struct {
 		Placements       func(childComplexity int) int
 		Policy           func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
+		Runs             func(childComplexity int) int
+		Service          func(childComplexity int) int
 		UID              func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
@@ -2286,6 +2289,21 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	ResourceIngress struct {
+		Addresses func(childComplexity int) int
+		ClassName func(childComplexity int) int
+		Rules     func(childComplexity int) int
+		TLSHosts  func(childComplexity int) int
+	}
+
+	ResourceIngressRule struct {
+		Host        func(childComplexity int) int
+		Path        func(childComplexity int) int
+		PathType    func(childComplexity int) int
+		ServiceName func(childComplexity int) int
+		ServicePort func(childComplexity int) int
+	}
+
 	ResourceMetricSource struct {
 		Name   func(childComplexity int) int
 		Target func(childComplexity int) int
@@ -2308,12 +2326,35 @@ type ComplexityRoot struct {
 		Quantity func(childComplexity int) int
 	}
 
+	ResourceRuns struct {
+		Desired func(childComplexity int) int
+		Images  func(childComplexity int) int
+		Ready   func(childComplexity int) int
+	}
+
 	ResourceSelector struct {
 		APIVersion    func(childComplexity int) int
 		Kind          func(childComplexity int) int
 		LabelSelector func(childComplexity int) int
 		Name          func(childComplexity int) int
 		Namespace     func(childComplexity int) int
+	}
+
+	ResourceService struct {
+		Addresses    func(childComplexity int) int
+		ClusterIPs   func(childComplexity int) int
+		ExternalName func(childComplexity int) int
+		Ports        func(childComplexity int) int
+		Selector     func(childComplexity int) int
+		Type         func(childComplexity int) int
+	}
+
+	ResourceServicePort struct {
+		Name       func(childComplexity int) int
+		NodePort   func(childComplexity int) int
+		Port       func(childComplexity int) int
+		Protocol   func(childComplexity int) int
+		TargetPort func(childComplexity int) int
 	}
 
 	ResourceUsage struct {
@@ -12364,6 +12405,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Resource.ID(childComplexity), true
+	case "Resource.ingress":
+		if e.ComplexityRoot.Resource.Ingress == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Resource.Ingress(childComplexity), true
 	case "Resource.instance":
 		if e.ComplexityRoot.Resource.Instance == nil {
 			break
@@ -12430,6 +12477,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Resource.ResourceVersion(childComplexity), true
+	case "Resource.runs":
+		if e.ComplexityRoot.Resource.Runs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Resource.Runs(childComplexity), true
+	case "Resource.service":
+		if e.ComplexityRoot.Resource.Service == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Resource.Service(childComplexity), true
 	case "Resource.uid":
 		if e.ComplexityRoot.Resource.UID == nil {
 			break
@@ -12615,6 +12674,62 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ResourceEdge.Node(childComplexity), true
 
+	case "ResourceIngress.addresses":
+		if e.ComplexityRoot.ResourceIngress.Addresses == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceIngress.Addresses(childComplexity), true
+	case "ResourceIngress.className":
+		if e.ComplexityRoot.ResourceIngress.ClassName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceIngress.ClassName(childComplexity), true
+	case "ResourceIngress.rules":
+		if e.ComplexityRoot.ResourceIngress.Rules == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceIngress.Rules(childComplexity), true
+	case "ResourceIngress.tlsHosts":
+		if e.ComplexityRoot.ResourceIngress.TLSHosts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceIngress.TLSHosts(childComplexity), true
+
+	case "ResourceIngressRule.host":
+		if e.ComplexityRoot.ResourceIngressRule.Host == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceIngressRule.Host(childComplexity), true
+	case "ResourceIngressRule.path":
+		if e.ComplexityRoot.ResourceIngressRule.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceIngressRule.Path(childComplexity), true
+	case "ResourceIngressRule.pathType":
+		if e.ComplexityRoot.ResourceIngressRule.PathType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceIngressRule.PathType(childComplexity), true
+	case "ResourceIngressRule.serviceName":
+		if e.ComplexityRoot.ResourceIngressRule.ServiceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceIngressRule.ServiceName(childComplexity), true
+	case "ResourceIngressRule.servicePort":
+		if e.ComplexityRoot.ResourceIngressRule.ServicePort == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceIngressRule.ServicePort(childComplexity), true
+
 	case "ResourceMetricSource.name":
 		if e.ComplexityRoot.ResourceMetricSource.Name == nil {
 			break
@@ -12696,6 +12811,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ResourceQuantity.Quantity(childComplexity), true
 
+	case "ResourceRuns.desired":
+		if e.ComplexityRoot.ResourceRuns.Desired == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceRuns.Desired(childComplexity), true
+	case "ResourceRuns.images":
+		if e.ComplexityRoot.ResourceRuns.Images == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceRuns.Images(childComplexity), true
+	case "ResourceRuns.ready":
+		if e.ComplexityRoot.ResourceRuns.Ready == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceRuns.Ready(childComplexity), true
+
 	case "ResourceSelector.apiVersion":
 		if e.ComplexityRoot.ResourceSelector.APIVersion == nil {
 			break
@@ -12726,6 +12860,74 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ResourceSelector.Namespace(childComplexity), true
+
+	case "ResourceService.addresses":
+		if e.ComplexityRoot.ResourceService.Addresses == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceService.Addresses(childComplexity), true
+	case "ResourceService.clusterIPs":
+		if e.ComplexityRoot.ResourceService.ClusterIPs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceService.ClusterIPs(childComplexity), true
+	case "ResourceService.externalName":
+		if e.ComplexityRoot.ResourceService.ExternalName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceService.ExternalName(childComplexity), true
+	case "ResourceService.ports":
+		if e.ComplexityRoot.ResourceService.Ports == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceService.Ports(childComplexity), true
+	case "ResourceService.selector":
+		if e.ComplexityRoot.ResourceService.Selector == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceService.Selector(childComplexity), true
+	case "ResourceService.type":
+		if e.ComplexityRoot.ResourceService.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceService.Type(childComplexity), true
+
+	case "ResourceServicePort.name":
+		if e.ComplexityRoot.ResourceServicePort.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceServicePort.Name(childComplexity), true
+	case "ResourceServicePort.nodePort":
+		if e.ComplexityRoot.ResourceServicePort.NodePort == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceServicePort.NodePort(childComplexity), true
+	case "ResourceServicePort.port":
+		if e.ComplexityRoot.ResourceServicePort.Port == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceServicePort.Port(childComplexity), true
+	case "ResourceServicePort.protocol":
+		if e.ComplexityRoot.ResourceServicePort.Protocol == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceServicePort.Protocol(childComplexity), true
+	case "ResourceServicePort.targetPort":
+		if e.ComplexityRoot.ResourceServicePort.TargetPort == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceServicePort.TargetPort(childComplexity), true
 
 	case "ResourceUsage.cpu":
 		if e.ComplexityRoot.ResourceUsage.CPU == nil {
@@ -23062,6 +23264,86 @@ type ManagedBy {
   workName: String!
 }
 `, BuiltIn: false},
+	{Name: "../schema/resourcedetail.graphqls", Input: `extend type Resource {
+  "What it offers, when it is a Service; null for another kind."
+  service: ResourceService
+
+  "Where it sends requests, when it is an Ingress of ` + "`" + `networking.k8s.io/v1` + "`" + `; null for another kind."
+  ingress: ResourceIngress
+
+  """
+  What it runs, when it is a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job or CronJob; null for another kind. In a
+  member cluster these are the numbers of the member alone; those of all members are of the ` + "`" + `Workload` + "`" + `.
+  """
+  runs: ResourceRuns
+}
+
+"What a Service offers, in its cluster."
+type ResourceService {
+  "Its type, for example ` + "`" + `ClusterIP` + "`" + `."
+  type: String!
+  "Its addresses inside the cluster; empty for a headless one."
+  clusterIPs: [String!]!
+  "Its addresses outside: ` + "`" + `externalIPs` + "`" + `, and those that the load balancer has."
+  addresses: [String!]!
+  "What it stands for, with the type ` + "`" + `ExternalName` + "`" + `; null otherwise."
+  externalName: String
+  "Its ports."
+  ports: [ResourceServicePort!]!
+  "The labels of the pods that it leads to; empty when others set its endpoints."
+  selector: [Label!]!
+}
+
+"A port of a Service."
+type ResourceServicePort {
+  "Its name; null when it has none."
+  name: String
+  "` + "`" + `TCP` + "`" + `, ` + "`" + `UDP` + "`" + ` or ` + "`" + `SCTP` + "`" + `."
+  protocol: String!
+  "The port of the Service."
+  port: Int!
+  "The port of the pods: a number, or a name."
+  targetPort: String!
+  "The port on every node; null when there is none."
+  nodePort: Int
+}
+
+"Where an Ingress sends requests."
+type ResourceIngress {
+  "The IngressClass; null for the default one of the cluster."
+  className: String
+  "Its addresses, as its controller reports them."
+  addresses: [String!]!
+  "The hosts for which it has a certificate."
+  tlsHosts: [String!]!
+  "What is sent where: one for each host and path, and one without them for what nothing else takes."
+  rules: [ResourceIngressRule!]!
+}
+
+"What an Ingress sends to one backend."
+type ResourceIngressRule {
+  "The host; null for every host."
+  host: String
+  "The path; null for every path."
+  path: String
+  "How the path is compared, for example ` + "`" + `Prefix` + "`" + `; null without a path."
+  pathType: String
+  "The Service; null when the backend is another object."
+  serviceName: String
+  "The port of the Service: a number, or a name; null when the backend is another object."
+  servicePort: String
+}
+
+"What a workload runs in one cluster."
+type ResourceRuns {
+  "The images of its containers, init containers last, each once."
+  images: [String!]!
+  "How many pods it asks for; null where its kind has no such number."
+  desired: Int
+  "How many are ready, or have succeeded; null where its kind has no such number, and before it was observed."
+  ready: Int
+}
+`, BuiltIn: false},
 	{Name: "../schema/resourcemutation.graphqls", Input: `"What to apply."
 input ApplyManifestsInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.ApplyInput") {
   "The instance's name."
@@ -29569,6 +29851,12 @@ func (ec *executionContext) childFields_Resource(ctx context.Context, field grap
 		return ec.fieldContext_Resource_yaml(ctx, field)
 	case "freshness":
 		return ec.fieldContext_Resource_freshness(ctx, field)
+	case "service":
+		return ec.fieldContext_Resource_service(ctx, field)
+	case "ingress":
+		return ec.fieldContext_Resource_ingress(ctx, field)
+	case "runs":
+		return ec.fieldContext_Resource_runs(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Resource", field.Name)
 }
@@ -29653,6 +29941,36 @@ func (ec *executionContext) childFields_ResourceEdge(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type ResourceEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_ResourceIngress(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "className":
+		return ec.fieldContext_ResourceIngress_className(ctx, field)
+	case "addresses":
+		return ec.fieldContext_ResourceIngress_addresses(ctx, field)
+	case "tlsHosts":
+		return ec.fieldContext_ResourceIngress_tlsHosts(ctx, field)
+	case "rules":
+		return ec.fieldContext_ResourceIngress_rules(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResourceIngress", field.Name)
+}
+
+func (ec *executionContext) childFields_ResourceIngressRule(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "host":
+		return ec.fieldContext_ResourceIngressRule_host(ctx, field)
+	case "path":
+		return ec.fieldContext_ResourceIngressRule_path(ctx, field)
+	case "pathType":
+		return ec.fieldContext_ResourceIngressRule_pathType(ctx, field)
+	case "serviceName":
+		return ec.fieldContext_ResourceIngressRule_serviceName(ctx, field)
+	case "servicePort":
+		return ec.fieldContext_ResourceIngressRule_servicePort(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResourceIngressRule", field.Name)
+}
+
 func (ec *executionContext) childFields_ResourceMetricSource(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "name":
@@ -29697,6 +30015,18 @@ func (ec *executionContext) childFields_ResourceQuantity(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type ResourceQuantity", field.Name)
 }
 
+func (ec *executionContext) childFields_ResourceRuns(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "images":
+		return ec.fieldContext_ResourceRuns_images(ctx, field)
+	case "desired":
+		return ec.fieldContext_ResourceRuns_desired(ctx, field)
+	case "ready":
+		return ec.fieldContext_ResourceRuns_ready(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResourceRuns", field.Name)
+}
+
 func (ec *executionContext) childFields_ResourceSelector(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "apiVersion":
@@ -29711,6 +30041,40 @@ func (ec *executionContext) childFields_ResourceSelector(ctx context.Context, fi
 		return ec.fieldContext_ResourceSelector_labelSelector(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ResourceSelector", field.Name)
+}
+
+func (ec *executionContext) childFields_ResourceService(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_ResourceService_type(ctx, field)
+	case "clusterIPs":
+		return ec.fieldContext_ResourceService_clusterIPs(ctx, field)
+	case "addresses":
+		return ec.fieldContext_ResourceService_addresses(ctx, field)
+	case "externalName":
+		return ec.fieldContext_ResourceService_externalName(ctx, field)
+	case "ports":
+		return ec.fieldContext_ResourceService_ports(ctx, field)
+	case "selector":
+		return ec.fieldContext_ResourceService_selector(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResourceService", field.Name)
+}
+
+func (ec *executionContext) childFields_ResourceServicePort(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ResourceServicePort_name(ctx, field)
+	case "protocol":
+		return ec.fieldContext_ResourceServicePort_protocol(ctx, field)
+	case "port":
+		return ec.fieldContext_ResourceServicePort_port(ctx, field)
+	case "targetPort":
+		return ec.fieldContext_ResourceServicePort_targetPort(ctx, field)
+	case "nodePort":
+		return ec.fieldContext_ResourceServicePort_nodePort(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResourceServicePort", field.Name)
 }
 
 func (ec *executionContext) childFields_ResourceUsage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -96,7 +96,7 @@ func (s selection) itemDetail() index.Detail { return s.items().detail() }
 
 // detail is how much of an object of any kind is selected.
 func (s selection) detail() index.Detail {
-	if s.has("manifest", "yaml", "explanation") {
+	if s.has("manifest", "yaml", "explanation", "service", "ingress", "runs") {
 		return index.Whole
 	}
 	return index.Metadata

@@ -210,11 +210,11 @@ func TestResourcesThatNoWorkloadWasSentTo(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "alone"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 	w.create(t, created{"m1", service})
 	viewer := newPerson(t, on, viewerIn("alpha", ns))
-	services := resourcesIn("m1", "", "services", fmt.Sprintf(", namespace: %q", ns), "{ totalCount nodes { name managedBy { workName } } }")
+	services := resourcesIn("m1", "", "services", fmt.Sprintf(", namespace: %q", ns), "{ totalCount nodes { name managedBy { workName } service { type ports { port protocol targetPort } } ingress { className } runs { images } } }")
 	namespaces := resourcesIn("m1", "", "namespaces", fmt.Sprintf(", filter: {name: [%q]}", ns), "{ totalCount nodes { name } }")
 	poll.Until(t, propagationTimeout, "users of the instance see the Service", func(ctx context.Context) error {
 		for person, c := range map[string]*gql.Client{"admin": on.kairship, "alice": on.as(t, "alice")} {
-			for query, want := range map[string]string{services: `[{"name":"alone","managedBy":null}]`, namespaces: fmt.Sprintf(`[{"name":%q}]`, ns)} {
+			for query, want := range map[string]string{services: `[{"name":"alone","managedBy":null,"service":{"type":"ClusterIP","ports":[{"port":80,"protocol":"TCP","targetPort":"80"}]},"ingress":null,"runs":null}]`, namespaces: fmt.Sprintf(`[{"name":%q}]`, ns)} {
 				r, err := c.Do(ctx, gql.Request{Query: "{ " + query + " }"})
 				if err != nil {
 					return err

@@ -88,7 +88,7 @@ func TestPreviewsInOneNamespace(t *testing.T) {
 		`change: DELETE, namespace: "shop", name: "frontend"`,
 		`change: UPDATE, namespace: "shop", name: "frontend", spec: {` + selects + `, placement: {clusterAffinity: {clusterNames: ["m2"]}}}`,
 		`change: UPDATE, namespace: "shop", name: "frontend", spec: {` + selects + `, placement: {clusterAffinity: {clusterNames: ["none-such"]}}}`,
-		`change: CREATE, namespace: "shop", name: "all", spec: {priority: 9, preemption: ALWAYS, ` + selects + `, placement: {}}, assume: {policyPreemption: true}`,
+		`change: CREATE, namespace: "shop", name: "all", spec: {priority: 9, preemption: ALWAYS, resourceSelectors: [{apiVersion: "apps/v1", kind: "Deployment", name: "frontend"}], placement: {}}, assume: {policyPreemption: true}`,
 	} {
 		poll.Until(t, time.Minute, "the preview is the same for both", func(ctx context.Context) error {
 			own, err := shopper.Do(ctx, preview(input))
