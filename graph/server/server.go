@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/graph/operation"
 	"github.com/kairship-io/kairship/graph/server/answercache"
 	"github.com/kairship-io/kairship/graph/server/console"
+	"github.com/kairship-io/kairship/graph/server/cookie"
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/execution"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
@@ -98,7 +99,11 @@ func New(cfg Config) (*Handler, error) {
 		h.mux.Handle(rpc.Health(api.rpc, ready))
 	}
 	if cfg.MCP {
-		tools, err := mcp.New(cfg.Operations, cfg.Schema.Schema(), api, cfg.MaxBodyBytes, logger)
+		var confirmations *cookie.Jar
+		if cfg.MCPWrites {
+			confirmations = mcp.Confirmations(cfg.SessionKeys, cfg.Now)
+		}
+		tools, err := mcp.New(cfg.Operations, cfg.Schema.Schema(), api, confirmations, cfg.MaxBodyBytes, logger)
 		if err != nil {
 			return nil, err
 		}

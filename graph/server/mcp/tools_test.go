@@ -17,7 +17,7 @@ func TestToolsOnlyRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(operations, schema, http.NotFoundHandler(), 1, nil); err != nil {
+	if _, err := New(operations, schema, http.NotFoundHandler(), nil, 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}
