@@ -73,6 +73,20 @@ for (const name of ['problems', 'list_instances', 'list_workloads', 'list_pods',
 assert.ok((await call(bob, 'list_workloads')).nodes.every((w) => w.instance.name === 'beta'));
 console.log('ok - others see nothing');
 
+// Resources are answered by the same operations.
+const { resourceTemplates } = await admin.listResourceTemplates();
+assert.deepEqual(resourceTemplates.map((r) => r.uriTemplate).sort(), ['kairship://instances/{instance}', 'kairship://workloads/{instance}/{namespace}/{kind}/{name}']);
+const uris = { 'kairship://instances/alpha': 'alpha', 'kairship://workloads/alpha/shop/DEPLOYMENT/frontend': 'frontend' };
+const missing = async (client, uri) => client.readResource({ uri }).then(() => assert.fail(`${uri} is answered`), (error) => error.message);
+for (const [uri, name] of Object.entries(uris)) {
+  assert.equal(JSON.parse((await admin.readResource({ uri })).contents[0].text).name, name);
+  // Those who may not see it learn no more than of what does not exist.
+  for (const client of [bob, mallory]) assert.equal(await missing(client, uri), await missing(client, uri.replace('alpha', 'aleph')));
+}
+await missing(admin, 'kairship://workloads/alpha/shop/DEPLOYMENTS/frontend');
+await missing(admin, 'kairship://secrets/alpha/shop/a');
+console.log('ok - resources');
+
 // A write takes two calls: the first says what it would do, the second does it.
 const alice = await connect(headersOf('alice'));
 const desired = async () => (await call(alice, 'get_workload', frontend)).replicas.desired;

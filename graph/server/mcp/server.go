@@ -64,6 +64,9 @@ func New(operations []*operation.Operation, schema *ast.Schema, graphql http.Han
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(false)},
 		}, (&changer{caller: caller{tool: &writers[i].tool, operation: op, graphql: graphql}, writer: &writers[i], jar: confirmations}).call)
 	}
+	if err := addResources(server, byName, graphql); err != nil {
+		return nil, err
+	}
 	addPrompts(server)
 	// Every request stands alone, so that any replica can answer it.
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,9 +22,13 @@ func TestToolsOnlyRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}
-	for _, tool := range tools {
+	all := slices.Clone(tools)
+	for _, r := range resources {
+		all = append(all, r.tool)
+	}
+	for _, tool := range all {
 		if names[tool.name] {
-			t.Errorf("there are two tools %s", tool.name)
+			t.Errorf("there are two of the name %s", tool.name)
 		}
 		names[tool.name] = true
 		for _, op := range operations {
