@@ -26,6 +26,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/graph/server/reference"
 	"github.com/kairship-io/kairship/graph/server/rest"
 	"github.com/kairship-io/kairship/graph/server/rpc"
 	"github.com/kairship-io/kairship/graph/server/session"
@@ -90,6 +91,14 @@ func New(cfg Config) (*Handler, error) {
 	h.mux.Handle("/graphql", api.Origins.Handler(graphql))
 	if len(cfg.Operations) > 0 {
 		h.mux.Handle(operation.Prefix, api.Origins.Handler(graphql))
+	}
+	// The page shows the types of the schema: it is there where clients may read these.
+	if len(cfg.OpenAPI) > 0 && cfg.Introspection {
+		page, err := reference.Handler(cfg.OpenAPI, api.Origins.Handler(graphql))
+		if err != nil {
+			return nil, err
+		}
+		h.mux.Handle(operation.Prefix+"{$}", page)
 	}
 	if api.rpc != nil {
 		// No cookie counts here.
