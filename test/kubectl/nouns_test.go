@@ -18,8 +18,14 @@ import (
 
 // listed is an object of a list, as far as it names itself.
 type listed struct {
-	ID, Namespace, Name, Reason, Image string
-	Instance                           struct{ Name string }
+	ID        string `json:"id"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Reason    string `json:"reason"`
+	Image     string `json:"image"`
+	Instance  struct {
+		Name string `json:"name"`
+	} `json:"instance"`
 }
 
 // TestGetEveryNoun lists each noun that the plugin knows as each person: the objects of the operation of the same name, or
@@ -61,7 +67,9 @@ func TestGetEveryNoun(t *testing.T) {
 					}
 					continue
 				}
-				var answer struct{ Items []listed }
+				var answer struct {
+					Items []listed `json:"items"`
+				}
 				if err := json.Unmarshal([]byte(got.out), &answer); got.out != "" && err != nil || got.code != 0 {
 					t.Errorf("%s: %d: %v: %s", what, got.code, err, got.failed)
 					continue
@@ -103,11 +111,11 @@ func listOf(t *testing.T, f *fleet.Fleet, op *operation.Operation, person, insta
 				return nil, "NOT_FOUND"
 			}
 			var page struct {
-				Nodes    []listed
+				Nodes    []listed `json:"nodes"`
 				PageInfo struct {
-					HasNextPage bool
-					EndCursor   string
-				}
+					HasNextPage bool   `json:"hasNextPage"`
+					EndCursor   string `json:"endCursor"`
+				} `json:"pageInfo"`
 			}
 			if err := json.Unmarshal(object, &page); err != nil {
 				t.Fatalf("%s: %v", op.Name, err)

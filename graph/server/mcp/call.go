@@ -104,7 +104,10 @@ func (c *caller) variables(given json.RawMessage) (map[string]any, bool) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(given))
 	dec.UseNumber()
-	return variables, dec.Decode(&variables) == nil
+	if dec.Decode(&variables) != nil || variables == nil {
+		return nil, false
+	}
+	return variables, true
 }
 
 func failed(text string) *mcp.CallToolResult {

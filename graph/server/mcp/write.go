@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -92,13 +91,9 @@ func (c *changer) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	if !ok {
 		return nil, errors.New("the request has no user")
 	}
-	given := map[string]any{}
-	if len(req.Params.Arguments) > 0 {
-		dec := json.NewDecoder(bytes.NewReader(req.Params.Arguments))
-		dec.UseNumber()
-		if dec.Decode(&given) != nil {
-			return failed("the arguments are no JSON object"), nil
-		}
+	given, ok := c.variables(req.Params.Arguments)
+	if !ok {
+		return failed("the arguments are no JSON object"), nil
 	}
 	for _, own := range []string{"dryRun", c.writer.bound} {
 		if _, has := given[own]; has {

@@ -101,8 +101,8 @@ func confirmationOf(t *testing.T, session *mcp.ClientSession, name string, given
 	t.Helper()
 	text, isError := call(t, session, name, given)
 	var tried struct {
-		DryRun  bool
-		Confirm string
+		DryRun  bool   `json:"dryRun"`
+		Confirm string `json:"confirm"`
 	}
 	if err := json.Unmarshal([]byte(text), &tried); err != nil || isError || !tried.DryRun {
 		t.Fatalf("%s, %v", text, err)
