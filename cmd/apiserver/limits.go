@@ -19,6 +19,7 @@ import (
 func (o *options) limit(ctx context.Context, cfg *server.Config, logger *slog.Logger) error {
 	l := o.limits
 	cfg.RequestTimeout, cfg.MaxBodyBytes = o.requestTimeout, o.maxBodyBytes
+	cfg.MCPWrites = o.mcpWrites
 	cfg.Console, cfg.MCP, cfg.GraphiQL, cfg.Introspection = o.console, o.mcp, o.graphiql, o.introspection
 	cfg.MaxDepth, cfg.MaxFields, cfg.TokenLimit = l.maxDepth, l.maxFields, l.maxTokens
 	cfg.MaxAliases, cfg.MaxRootFields = l.maxAliases, l.maxRootFields

@@ -51,6 +51,7 @@ type options struct {
 	maxBodyBytes   int64
 	console        bool
 	mcp            bool
+	mcpWrites      bool
 	graphiql       bool
 	introspection  bool
 
@@ -104,7 +105,8 @@ func (o *options) flags() []flags.Group {
 			f.DurationVar(&o.requestTimeout, "request-timeout", server.DefaultRequestTimeout, "how long one operation may take; what is done by then is returned")
 			f.Int64Var(&o.maxBodyBytes, "max-body-bytes", server.DefaultMaxBodyBytes, "size of the largest request body, in bytes")
 			f.BoolVar(&o.console, "console", true, "serve the console at /")
-			f.BoolVar(&o.mcp, "mcp", true, "serve tools that only read to assistants at /mcp, by the Model Context Protocol")
+			f.BoolVar(&o.mcp, "mcp", true, "serve tools to assistants at /mcp, by the Model Context Protocol; they only read")
+			f.BoolVar(&o.mcpWrites, "mcp-writes", false, "let assistants change something too, as their users, who confirm each change; needs mcp")
 			f.BoolVar(&o.graphiql, "graphiql", true, "serve GraphiQL at /graphiql")
 			f.BoolVar(&o.introspection, "introspection", true, "let clients read the schema; GraphiQL needs it")
 		}),
@@ -161,6 +163,7 @@ func (o *options) validate(problems *flags.Problems) {
 	problems.File("--index-database-file", o.indexDatabaseFile)
 	check(o.indexDatabaseConnections >= 1, "--index-database-connections: must be at least 1, not %d", o.indexDatabaseConnections)
 	check(o.indexBurst >= 1, "--index-burst: must be at least 1, not %d", o.indexBurst)
+	check(o.mcp || !o.mcpWrites, "--mcp-writes: there are no tools with --mcp=false")
 	check(o.maxBodyBytes >= 1024, "--max-body-bytes: must be at least 1024, not %d", o.maxBodyBytes)
 	for _, f := range []struct {
 		flag  string

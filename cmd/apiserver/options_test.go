@@ -54,6 +54,8 @@ func TestFlags(t *testing.T) {
 			[]string{"--listen-address: bearer tokens must not travel in the clear"}, "the certificate is for the other address",
 		},
 		{[]string{"--tls-listen-address=8443"}, []string{"--tls-listen-address: address 8443", "--tls-listen-address: TLS needs --tls-cert-file"}, "no host, no certificate"},
+		{[]string{"--mcp-writes"}, nil, "assistants may write where it is switched on"},
+		{[]string{"--mcp-writes", "--mcp=false"}, []string{"--mcp-writes: there are no tools"}, "nothing would write"},
 		{[]string{"--external-url=https://kairship.example.com/platform"}, nil, "a path is below a proxy's"},
 		{[]string{"--index-database-connections=0"}, []string{"--index-database-connections: must be at least 1"}, "nothing could be read"},
 		{[]string{"--index-database-file=/none/such"}, []string{"--index-database-file:"}, "the file is mounted before the start"},

@@ -51,6 +51,29 @@ func (ec *executionContext) fieldContext_ApplyManifestsPayload_applied(_ context
 	return graphql.NewScalarFieldContext("ApplyManifestsPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _ApplyManifestsPayload_fingerprint(ctx context.Context, field graphql.CollectedField, obj *resources.ApplyPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApplyManifestsPayload_fingerprint(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fingerprint, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ApplyManifestsPayload_fingerprint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ApplyManifestsPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ApplyManifestsPayload_results(ctx context.Context, field graphql.CollectedField, obj *resources.ApplyPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -656,7 +679,7 @@ func (ec *executionContext) unmarshalInputApplyManifestsInput(ctx context.Contex
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "manifests", "namespace", "force", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "manifests", "namespace", "force", "dryRun", "expect"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -698,6 +721,13 @@ func (ec *executionContext) unmarshalInputApplyManifestsInput(ctx context.Contex
 				return it, err
 			}
 			it.DryRun = data
+		case "expect":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expect"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expect = data
 		}
 	}
 	return it, nil
@@ -939,6 +969,11 @@ func (ec *executionContext) _ApplyManifestsPayload(ctx context.Context, sel ast.
 		case "applied":
 			out.Values[i] = ec._ApplyManifestsPayload_applied(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fingerprint":
+			out.Values[i] = ec._ApplyManifestsPayload_fingerprint(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "results":

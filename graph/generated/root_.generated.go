@@ -195,6 +195,7 @@ type ComplexityRoot struct {
 	ApplyManifestsPayload struct {
 		Applied          func(childComplexity int) int
 		ConsistencyToken func(childComplexity int) int
+		Fingerprint      func(childComplexity int) int
 		Operation        func(childComplexity int) int
 		Results          func(childComplexity int) int
 	}
@@ -3146,6 +3147,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ApplyManifestsPayload.ConsistencyToken(childComplexity), true
+	case "ApplyManifestsPayload.fingerprint":
+		if e.ComplexityRoot.ApplyManifestsPayload.Fingerprint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplyManifestsPayload.Fingerprint(childComplexity), true
 	case "ApplyManifestsPayload.operation":
 		if e.ComplexityRoot.ApplyManifestsPayload.Operation == nil {
 			break
@@ -23356,12 +23363,19 @@ input ApplyManifestsInput @goModel(model: "github.com/kairship-io/kairship/pkg/f
   force: Boolean = false
   "Try it, and write nothing."
   dryRun: Boolean = false
+  """
+  The ` + "`" + `fingerprint` + "`" + ` of a dry run: when an object was changed since, or the manifests are others, the call is a CONFLICT and writes
+  nothing. An object that is changed while the call runs is not written either.
+  """
+  expect: String
 }
 
 "What became of the manifests."
 type ApplyManifestsPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.ApplyPayload") {
   "Every one was applied; after a dry run, every one could be, as far as it was possible to say."
   applied: Boolean!
+  "Stands for the manifests and the versions of the objects that they change, for ` + "`" + `expect` + "`" + `; null where not all could be applied."
+  fingerprint: String
   "One for each object, in the order of the input."
   results: [ManifestResult!]!
   "Follow its progress with the subscription ` + "`" + `operationProgress` + "`" + `; null where not all was written."
@@ -26191,6 +26205,8 @@ func (ec *executionContext) childFields_ApplyManifestsPayload(ctx context.Contex
 	switch field.Name {
 	case "applied":
 		return ec.fieldContext_ApplyManifestsPayload_applied(ctx, field)
+	case "fingerprint":
+		return ec.fieldContext_ApplyManifestsPayload_fingerprint(ctx, field)
 	case "results":
 		return ec.fieldContext_ApplyManifestsPayload_results(ctx, field)
 	case "operation":

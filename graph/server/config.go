@@ -81,6 +81,8 @@ type Config struct {
 	RPC protoreflect.ServiceDescriptor
 	// MCP serves some of the operations to assistants, at /mcp.
 	MCP bool
+	// MCPWrites adds the tools that write.
+	MCPWrites bool
 	// OpenAPI is the document that describes the REST API.
 	OpenAPI []byte
 	// TrustedDocuments are the only documents that are executed beside those of Operations; nil where all are.

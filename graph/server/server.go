@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/graph/operation"
 	"github.com/kairship-io/kairship/graph/server/answercache"
 	"github.com/kairship-io/kairship/graph/server/console"
+	"github.com/kairship-io/kairship/graph/server/cookie"
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/execution"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
@@ -25,6 +26,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/graph/server/reference"
 	"github.com/kairship-io/kairship/graph/server/rest"
 	"github.com/kairship-io/kairship/graph/server/rpc"
 	"github.com/kairship-io/kairship/graph/server/session"
@@ -90,6 +92,14 @@ func New(cfg Config) (*Handler, error) {
 	if len(cfg.Operations) > 0 {
 		h.mux.Handle(operation.Prefix, api.Origins.Handler(graphql))
 	}
+	// The page shows the types of the schema: it is there where clients may read these.
+	if len(cfg.OpenAPI) > 0 && cfg.Introspection {
+		page, err := reference.Handler(cfg.OpenAPI, api.Origins.Handler(graphql))
+		if err != nil {
+			return nil, err
+		}
+		h.mux.Handle(operation.Prefix+"{$}", page)
+	}
 	if api.rpc != nil {
 		// No cookie counts here.
 		for _, path := range []string{api.rpc.Path, rpc.ReflectionPath, rpc.ReflectionAlphaPath} {
@@ -98,7 +108,11 @@ func New(cfg Config) (*Handler, error) {
 		h.mux.Handle(rpc.Health(api.rpc, ready))
 	}
 	if cfg.MCP {
-		tools, err := mcp.New(cfg.Operations, cfg.Schema.Schema(), api, cfg.MaxBodyBytes, logger)
+		var confirmations *cookie.Jar
+		if cfg.MCPWrites {
+			confirmations = mcp.Confirmations(cfg.SessionKeys, cfg.Now)
+		}
+		tools, err := mcp.New(cfg.Operations, cfg.Schema.Schema(), api, confirmations, cfg.MaxBodyBytes, logger)
 		if err != nil {
 			return nil, err
 		}

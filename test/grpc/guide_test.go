@@ -121,14 +121,31 @@ func TestGuideByGrpcurl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	grpcurl := func(person string, args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), "go", append([]string{
+			"tool", "-modfile=tools/grpc/go.mod", "grpcurl", "-plaintext", "-H", "Authorization: Bearer " + f.Token(t, person),
+		}, args...)...)
+		cmd.Dir = root
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := grpcurl("alice", u.Host, "list"); err != nil || !strings.Contains(out, "kairship.v1.Kairship") {
+		t.Errorf("list: %v: %s", err, out)
+	}
+	if out, err := grpcurl("alice", u.Host, "list", "kairship.v1.Kairship"); err != nil || strings.Count(out, "\n") < 100 || !strings.Contains(out, "ExplainWorkload") {
+		t.Errorf("list of methods: %v: %s", err, out)
+	}
 	all, _ := examples(t)
 	for _, e := range all {
-		cmd := exec.CommandContext(t.Context(), "go", "tool", "-modfile=tools/grpc/go.mod", "grpcurl", "-plaintext",
-			"-H", "Authorization: Bearer "+f.Token(t, "alice"), "-d", e.body, u.Host, "kairship.v1.Kairship/"+e.method)
-		cmd.Dir = root
-		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), `"result"`) {
+		if e.program != "grpcurl" {
+			continue
+		}
+		if out, err := grpcurl("alice", "-d", e.body, u.Host, "kairship.v1.Kairship/"+e.method); err != nil || !strings.Contains(out, `"result"`) {
 			t.Errorf("%s: %v: %s", e.method, err, out)
 		}
+	}
+	if out, err := grpcurl("mallory", "-d", `{"instance": "alpha"}`, u.Host, "kairship.v1.Kairship/GetInstance"); err == nil || !strings.Contains(out, "NotFound") {
+		t.Errorf("mallory: %v: %s", err, out)
 	}
 }
 

@@ -73,6 +73,9 @@ type variables struct {
 	Own         map[string]map[string]any `json:"own"`
 	Absent      []string                  `json:"absent"`
 	OfTheCaller []string                  `json:"ofTheCaller"`
+	// Writes are values of mutations. Refused are the codes of those whose dry run is refused to an administrator as well.
+	Writes  map[string]map[string]any `json:"writes"`
+	Refused map[string]string         `json:"refused"`
 }
 
 func readVariables(t *testing.T) variables {

@@ -36,8 +36,10 @@ const given = {
 };
 
 const admin = await connect(headersOf('admin'));
-const { tools } = await admin.listTools();
-assert.deepEqual(tools.map((t) => t.name).sort(), Object.keys(given).sort());
+const writing = ['apply', 'restart', 'scale'];
+const { tools: all } = await admin.listTools();
+assert.deepEqual(all.map((t) => t.name).sort(), [...Object.keys(given), ...writing].sort());
+const tools = all.filter((t) => !writing.includes(t.name));
 for (const tool of tools) {
   assert.ok(tool.annotations.readOnlyHint, `${tool.name} may write`);
   assert.equal(tool.inputSchema.type, 'object');
@@ -70,6 +72,75 @@ for (const name of ['problems', 'list_instances', 'list_workloads', 'list_pods',
 }
 assert.ok((await call(bob, 'list_workloads')).nodes.every((w) => w.instance.name === 'beta'));
 console.log('ok - others see nothing');
+
+// Resources are answered by the same operations.
+const { resourceTemplates } = await admin.listResourceTemplates();
+assert.deepEqual(resourceTemplates.map((r) => r.uriTemplate).sort(), ['kairship://instances/{instance}', 'kairship://workloads/{instance}/{namespace}/{kind}/{name}']);
+const uris = { 'kairship://instances/alpha': 'alpha', 'kairship://workloads/alpha/shop/DEPLOYMENT/frontend': 'frontend' };
+const missing = async (client, uri) => client.readResource({ uri }).then(() => assert.fail(`${uri} is answered`), (error) => error.message);
+for (const [uri, name] of Object.entries(uris)) {
+  assert.equal(JSON.parse((await admin.readResource({ uri })).contents[0].text).name, name);
+  // Those who may not see it learn no more than of what does not exist.
+  for (const client of [bob, mallory]) assert.equal(await missing(client, uri), await missing(client, uri.replace('alpha', 'aleph')));
+}
+await missing(admin, 'kairship://workloads/alpha/shop/DEPLOYMENTS/frontend');
+await missing(admin, 'kairship://secrets/alpha/shop/a');
+console.log('ok - resources');
+
+// A write takes two calls: the first says what it would do, the second does it.
+const alice = await connect(headersOf('alice'));
+const desired = async () => (await call(alice, 'get_workload', frontend)).replicas.desired;
+const before = await desired();
+const more = { ...frontend, replicas: before + 1 };
+const tried = await call(alice, 'scale', more);
+assert.ok(tried.dryRun && tried.confirm, JSON.stringify(tried));
+assert.equal(await desired(), before, 'a dry run wrote');
+for (const [who, client] of Object.entries({ bob, mallory })) {
+  for (const [name, given] of Object.entries({ scale: more, restart: frontend, apply: { instance: 'alpha', manifests: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mcp, namespace: shop}\n' } })) {
+    assert.match((await call(client, name, given)).refused ?? '', /NOT_FOUND|FORBIDDEN/, `${who} tries ${name}`);
+    assert.match((await call(client, name, { ...given, confirm: tried.confirm })).refused ?? '', /INVALID/, `${who} has the confirmation of alice`);
+  }
+}
+assert.match((await call(admin, 'scale', { ...more, confirm: tried.confirm })).refused, /INVALID/, 'admin has the confirmation of alice');
+assert.match((await call(alice, 'scale', { ...more, replicas: before + 2, confirm: tried.confirm })).refused, /INVALID/, 'other arguments');
+assert.equal(await desired(), before, 'what was refused wrote');
+
+/** confirmed tries a call and confirms it, again while controllers change the object in between. */
+async function confirmed(name, given) {
+  for (let attempt = 0; ; attempt++) {
+    const { confirm, refused } = await call(alice, name, given);
+    assert.ok(confirm, refused);
+    const answer = await call(alice, name, { ...given, confirm });
+    if (!answer.refused) return answer;
+    assert.match(answer.refused, /CONFLICT/);
+    assert.ok(attempt < 60, answer.refused);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+const asked = async (replicas) => {
+  for (let attempt = 0; (await desired()) !== replicas; attempt++) {
+    assert.ok(attempt < 120, `it never has ${replicas} replicas`);
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+};
+assert.ok((await confirmed('scale', more)).consistencyToken);
+await asked(before + 1);
+// The first confirmation is for the version before.
+assert.match((await call(alice, 'scale', { ...more, confirm: tried.confirm })).refused, /CONFLICT/);
+await confirmed('scale', { ...frontend, replicas: before });
+await asked(before);
+
+const settings = (value) => ({ instance: 'alpha', manifests: `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mcp, namespace: shop}\ndata: {key: "${value}"}\n` });
+assert.equal((await confirmed('apply', settings('1'))).results[0].action, 'CREATED');
+const stale = await call(alice, 'apply', settings('2'));
+await confirmed('apply', settings('3'));
+assert.match((await call(alice, 'apply', { ...settings('2'), confirm: stale.confirm })).refused, /CONFLICT/, 'the object was changed since');
+assert.equal((await call(alice, 'apply', { instance: 'alpha', manifests: 'apiVersion: v1\nkind: None\nmetadata: {name: a}\n' })).confirm, undefined);
+const removed = await fetch(`${fleet.kairshipURL}/api/v1/instances/alpha/resource?version=v1&resource=configmaps&namespace=shop&name=mcp`, { method: 'DELETE', headers: { ...headersOf('alice'), 'content-type': 'application/json' } });
+assert.equal(removed.status, 200, await removed.text());
+const by = await call(admin, 'activity', {});
+assert.ok(by.nodes.some((e) => JSON.stringify(e).includes('"mcp"')), `activity does not say that it was an assistant: ${JSON.stringify(by.nodes[0])}`);
+console.log('ok - writes are tried, confirmed, and refused');
 
 // What is wrong is said, in a way that can be mended.
 assert.match((await call(admin, 'explain', { ...stuck, kind: 'DEPLOYMENTS' })).refused, /kind.*INVALID/s);

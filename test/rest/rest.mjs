@@ -19,7 +19,8 @@ const tokens = Object.fromEntries(people.map((name) => [name, readFileSync(fleet
  * variables.json has values of the variables in paths and of the parameters that an operation needs (objects), values of single
  * operations, each of which is sent (own), operations of whose objects the fleet has none, so that everyone is answered that
  * (absent), and those that show callers themselves, whether or not they may see the instance (ofTheCaller). The tests of gRPC
- * read it too.
+ * read it too, and they alone send mutations: values of these (writes), and the codes of dry runs that an administrator is refused
+ * as well, such as of what is not there or of an object whose version controllers change (refused).
  */
 const { objects, own, absent, ofTheCaller } = JSON.parse(readFileSync(new URL('variables.json', import.meta.url), 'utf8'));
 objects.from = new Date(Date.now() - 3600e3).toISOString();

@@ -2,9 +2,6 @@ package writes
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,30 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/test/internal/fleet"
+	looked "github.com/kairship-io/kairship/test/internal/picture"
 )
-
-// inNamespaces are the kinds that mutations of the tests write.
-var inNamespaces = []schema.GroupVersionKind{
-	{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "Service"},
-	{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "PersistentVolumeClaim"},
-	{Group: "apps", Version: "v1", Kind: "Deployment"}, {Group: "apps", Version: "v1", Kind: "StatefulSet"}, {Group: "apps", Version: "v1", Kind: "DaemonSet"},
-	{Group: "batch", Version: "v1", Kind: "Job"}, {Group: "batch", Version: "v1", Kind: "CronJob"},
-	{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
-	{Group: "policy.karmada.io", Version: "v1alpha1", Kind: "PropagationPolicy"}, {Group: "policy.karmada.io", Version: "v1alpha1", Kind: "OverridePolicy"},
-	{Group: "autoscaling.karmada.io", Version: "v1alpha1", Kind: "FederatedHPA"}, {Group: "autoscaling.karmada.io", Version: "v1alpha1", Kind: "CronFederatedHPA"},
-	{Group: "networking.karmada.io", Version: "v1alpha1", Kind: "MultiClusterService"}, {Group: "policy.karmada.io", Version: "v1alpha1", Kind: "FederatedResourceQuota"},
-}
-
-// alone are the kinds without namespace, of which the one that an input names is
-// looked at.
-var alone = map[string][]schema.GroupVersionKind{
-	"instance": {
-		{Version: "v1", Kind: "Namespace"}, {Group: "cluster.karmada.io", Version: "v1alpha1", Kind: "Cluster"},
-		{Group: "policy.karmada.io", Version: "v1alpha1", Kind: "ClusterPropagationPolicy"}, {Group: "policy.karmada.io", Version: "v1alpha1", Kind: "ClusterOverridePolicy"},
-		{Group: "apps.karmada.io", Version: "v1alpha1", Kind: "WorkloadRebalancer"},
-	},
-	"global": {{Group: "kairship.io", Version: "v1alpha1", Kind: "Cluster"}, {Group: "kairship.io", Version: "v1alpha1", Kind: "Instance"}},
-}
 
 var namespaces = regexp.MustCompile(`namespace: ([a-z0-9-]+)`)
 
@@ -62,7 +37,7 @@ func picture(t testing.TB, input map[string]any) map[string]string {
 	add := func(cluster string, u *unstructured.Unstructured) {
 		mu.Lock()
 		defer mu.Unlock()
-		found[fmt.Sprintf("%s: %s %s/%s", cluster, u.GetKind(), u.GetNamespace(), u.GetName())] = said(t, u)
+		found[looked.Key(cluster, u)] = looked.Said(t, u)
 	}
 	in := map[string]bool{}
 	if namespace, _ := input["namespace"].(string); namespace != "" {
@@ -74,7 +49,7 @@ func picture(t testing.TB, input map[string]any) map[string]string {
 	}
 	c := f.Client(t, instance)
 	for namespace := range in {
-		for _, gvk := range inNamespaces {
+		for _, gvk := range looked.InNamespaces {
 			all.Go(func() {
 				list := &unstructured.UnstructuredList{}
 				list.SetGroupVersionKind(gvk)
@@ -105,53 +80,13 @@ func picture(t testing.TB, input map[string]any) map[string]string {
 		if name == "" || strings.ContainsAny(name, "/%. ") {
 			continue
 		}
-		for _, gvk := range alone["instance"] {
+		for _, gvk := range looked.OfInstance {
 			one(instance, gvk, name)
 		}
-		for _, gvk := range alone["global"] {
+		for _, gvk := range looked.OfGlobal {
 			one("global", gvk, name)
 		}
 	}
 	all.Wait()
 	return found
-}
-
-// said is what people say in an object, as text.
-func said(t testing.TB, u *unstructured.Unstructured) string {
-	t.Helper()
-	content := maps.Clone(u.Object)
-	delete(content, "status")
-	own := func(from map[string]string) map[string]string {
-		out := map[string]string{}
-		maps.Copy(out, from)
-		maps.DeleteFunc(out, func(key, _ string) bool { return strings.Contains(strings.Split(key, "/")[0], "karmada.io") })
-		return out
-	}
-	content["metadata"] = map[string]any{
-		"labels": own(u.GetLabels()), "annotations": own(u.GetAnnotations()), "uid": u.GetUID(), "deleting": u.GetDeletionTimestamp() != nil,
-	}
-	raw, err := json.Marshal(content)
-	if err != nil {
-		t.Error(err)
-	}
-	return string(raw)
-}
-
-// differences are the objects that are not in both pictures as they are in one.
-func differences(before, after map[string]string) []string {
-	var changed []string
-	for key, was := range before {
-		switch is, ok := after[key]; {
-		case !ok && !strings.Contains(was, `"deleting":true`): // What goes already goes without a request.
-			changed = append(changed, key+" (gone)")
-		case ok && is != was:
-			changed = append(changed, fmt.Sprintf("%s (%s became %s)", key, was, is))
-		}
-	}
-	for key := range after {
-		if _, ok := before[key]; !ok {
-			changed = append(changed, key+" (new)")
-		}
-	}
-	return changed
 }

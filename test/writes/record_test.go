@@ -20,6 +20,7 @@ import (
 
 	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/gql"
+	looked "github.com/kairship-io/kairship/test/internal/picture"
 	"github.com/kairship-io/kairship/test/internal/schema"
 )
 
@@ -120,7 +121,7 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Body = io.NopCloser(bytes.NewReader(answer))
 	note(mutation, input, dryRun, answer)
 	if dryRun {
-		if changes := differences(before, picture(r.t, input)); len(changes) > 0 {
+		if changes := looked.Differences(before, picture(r.t, input)); len(changes) > 0 {
 			r.t.Errorf("a dry run of %s(%v) changed %s", mutation, input, strings.Join(changes, ", "))
 		}
 	}

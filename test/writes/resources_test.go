@@ -53,6 +53,49 @@ func configMap(namespace, name, value string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: %s}\ndata: {key: %q}\n", name, namespace, value)
 }
 
+// TestApplyWhatWasTried applies what a dry run saw, and nothing else.
+func TestApplyWhatWasTried(t *testing.T) {
+	t.Parallel()
+	alice, namespace := person(t, "alice"), namespaceIn(t)
+	type tried struct {
+		Applied     bool
+		Fingerprint *string
+	}
+	input := map[string]any{"instance": "alpha", "manifests": configMap(namespace, "tried", "1") + "---\n" + configMap(namespace, "fresh", "1")}
+	value := func() string {
+		c, _ := stored(t, namespace, "tried", &corev1.ConfigMap{})
+		return c.Data["key"]
+	}
+	must[applied](t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, "tried", "0")}, applyFields)
+	try := func() string {
+		t.Helper()
+		p := must[tried](t, alice, "applyManifests", but(input, "dryRun", true), "applied fingerprint")
+		if p.Fingerprint == nil {
+			t.Fatal("there is no fingerprint")
+		}
+		return *p.Fingerprint
+	}
+	first := try()
+	if again := try(); again != first {
+		t.Errorf("it was %s and is %s, and nothing was changed", first, again)
+	}
+	refused(t, alice, "applyManifests", but(input, "expect", first, "manifests", configMap(namespace, "tried", "2")), "CONFLICT", "input.expect")
+	must[applied](t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, "tried", "theirs")}, applyFields)
+	refused(t, alice, "applyManifests", but(input, "expect", first), "CONFLICT", "input.expect")
+	if value() != "theirs" {
+		t.Errorf("it is %s: what was refused was written", value())
+	}
+	second := try()
+	if p := must[tried](t, alice, "applyManifests", but(input, "expect", second), "applied fingerprint"); !p.Applied || value() != "1" {
+		t.Errorf("got %+v, and it is %s", p, value())
+	}
+	refused(t, alice, "applyManifests", but(input, "expect", second), "CONFLICT", "input.expect")
+	bad := but(input, "dryRun", true, "manifests", configMap(namespace, "tried", "1")+"---\napiVersion: v1\nkind: None\nmetadata: {name: a}\n")
+	if p := must[tried](t, alice, "applyManifests", bad, "applied fingerprint"); p.Applied || p.Fingerprint != nil {
+		t.Errorf("what cannot be applied has the fingerprint %v", p.Fingerprint)
+	}
+}
+
 func TestApplyManifests(t *testing.T) {
 	alice := person(t, "alice")
 	namespace := namespaceIn(t)

@@ -6001,8 +6001,11 @@ type ApplyManifestsPayload struct {
 	Operation *string `protobuf:"bytes,3,opt,name=operation,proto3,oneof" json:"operation,omitempty"`
 	// Brings the change into later answers; null when nothing was written.
 	ConsistencyToken *string `protobuf:"bytes,4,opt,name=consistency_token,json=consistencyToken,proto3,oneof" json:"consistency_token,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Stands for the manifests and the versions of the objects that they change, for `expect`; null where not all could
+	// be applied.
+	Fingerprint   *string `protobuf:"bytes,5,opt,name=fingerprint,proto3,oneof" json:"fingerprint,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ApplyManifestsPayload) Reset() {
@@ -6063,6 +6066,13 @@ func (x *ApplyManifestsPayload) GetConsistencyToken() string {
 	return ""
 }
 
+func (x *ApplyManifestsPayload) GetFingerprint() string {
+	if x != nil && x.Fingerprint != nil {
+		return *x.Fingerprint
+	}
+	return ""
+}
+
 // The variables of ApplyManifests.
 type ApplyManifestsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -6075,7 +6085,10 @@ type ApplyManifestsRequest struct {
 	// Take over fields that others manage, instead of failing with CONFLICT.
 	Force *bool `protobuf:"varint,4,opt,name=force,proto3,oneof" json:"force,omitempty"`
 	// Try it, and write nothing.
-	DryRun        *bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3,oneof" json:"dry_run,omitempty"`
+	DryRun *bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3,oneof" json:"dry_run,omitempty"`
+	// The `fingerprint` of a dry run: when an object was changed since, or the manifests are others, the call is a
+	// CONFLICT and writes nothing. An object that is changed while the call runs is not written either.
+	Expect        *string `protobuf:"bytes,6,opt,name=expect,proto3,oneof" json:"expect,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6143,6 +6156,13 @@ func (x *ApplyManifestsRequest) GetDryRun() bool {
 		return *x.DryRun
 	}
 	return false
+}
+
+func (x *ApplyManifestsRequest) GetExpect() string {
+	if x != nil && x.Expect != nil {
+		return *x.Expect
+	}
+	return ""
 }
 
 // The answer of ApplyManifests.
@@ -55388,23 +55408,26 @@ const file_kairship_proto_rawDesc = "" +
 	"policyName\x88\x01\x01\x12.\n" +
 	"\x10policy_namespace\x18\x03 \x01(\tH\x01R\x0fpolicyNamespace\x88\x01\x01B\x0e\n" +
 	"\f_policy_nameB\x13\n" +
-	"\x11_policy_namespace\"\xf2\x01\n" +
+	"\x11_policy_namespace\"\xa9\x02\n" +
 	"\x15ApplyManifestsPayload\x12\x1d\n" +
 	"\aapplied\x18\x01 \x01(\bH\x00R\aapplied\x88\x01\x01\x125\n" +
 	"\aresults\x18\x02 \x03(\v2\x1b.kairship.v1.ManifestResultR\aresults\x12!\n" +
 	"\toperation\x18\x03 \x01(\tH\x01R\toperation\x88\x01\x01\x120\n" +
-	"\x11consistency_token\x18\x04 \x01(\tH\x02R\x10consistencyToken\x88\x01\x01B\n" +
+	"\x11consistency_token\x18\x04 \x01(\tH\x02R\x10consistencyToken\x88\x01\x01\x12%\n" +
+	"\vfingerprint\x18\x05 \x01(\tH\x03R\vfingerprint\x88\x01\x01B\n" +
 	"\n" +
 	"\b_appliedB\f\n" +
 	"\n" +
 	"_operationB\x14\n" +
-	"\x12_consistency_token\"\xf6\x01\n" +
+	"\x12_consistency_tokenB\x0e\n" +
+	"\f_fingerprint\"\x9e\x02\n" +
 	"\x15ApplyManifestsRequest\x12\x1f\n" +
 	"\binstance\x18\x01 \x01(\tH\x00R\binstance\x88\x01\x01\x12!\n" +
 	"\tmanifests\x18\x02 \x01(\tH\x01R\tmanifests\x88\x01\x01\x12!\n" +
 	"\tnamespace\x18\x03 \x01(\tH\x02R\tnamespace\x88\x01\x01\x12\x19\n" +
 	"\x05force\x18\x04 \x01(\bH\x03R\x05force\x88\x01\x01\x12\x1c\n" +
-	"\adry_run\x18\x05 \x01(\bH\x04R\x06dryRun\x88\x01\x01B\v\n" +
+	"\adry_run\x18\x05 \x01(\bH\x04R\x06dryRun\x88\x01\x01\x12\x1b\n" +
+	"\x06expect\x18\x06 \x01(\tH\x05R\x06expect\x88\x01\x01B\v\n" +
 	"\t_instanceB\f\n" +
 	"\n" +
 	"_manifestsB\f\n" +
@@ -55412,7 +55435,8 @@ const file_kairship_proto_rawDesc = "" +
 	"_namespaceB\b\n" +
 	"\x06_forceB\n" +
 	"\n" +
-	"\b_dry_run\"\xbb\x01\n" +
+	"\b_dry_runB\t\n" +
+	"\a_expect\"\xbb\x01\n" +
 	"\x16ApplyManifestsResponse\x12:\n" +
 	"\x06result\x18\x01 \x01(\v2\".kairship.v1.ApplyManifestsPayloadR\x06result\x12,\n" +
 	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +

@@ -61,7 +61,7 @@ type sealed struct {
 // Set sets the cookie to a value, which is written as JSON. Where one cookie is too short for it, it takes several.
 // It fails with ErrTooLong, or with the error of reading the key.
 func (j *Jar) Set(w http.ResponseWriter, r *http.Request, value any) error {
-	text, err := j.seal(r.Context(), value)
+	text, err := j.Seal(r.Context(), value)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (j *Jar) Get(r *http.Request, into any) error {
 	if text.Len() == 0 {
 		return ErrNone
 	}
-	return j.open(r.Context(), text.String(), into)
+	return j.Open(r.Context(), text.String(), into)
 }
 
 // part is a cookie without a value, as the request's connection needs it. Without TLS, which is for loopback
@@ -125,7 +125,8 @@ func secure(r *http.Request) bool {
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
-func (j *Jar) seal(ctx context.Context, value any) (string, error) {
+// Seal returns a value as text that only Open reads, for Life. It fails with the error of reading the key.
+func (j *Jar) Seal(ctx context.Context, value any) (string, error) {
 	secret, err := j.Keys.Key(ctx)
 	if err != nil {
 		return "", err
@@ -148,7 +149,8 @@ func (j *Jar) seal(ctx context.Context, value any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(aead.Seal(append(id[:], nonce...), nonce, plain, []byte(j.Name))), nil
 }
 
-func (j *Jar) open(ctx context.Context, text string, into any) error {
+// Open reads the value of a text into a variable. It fails with ErrNone, or with the error of reading the key.
+func (j *Jar) Open(ctx context.Context, text string, into any) error {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) < consistency.KeyIDSize {
 		return ErrNone

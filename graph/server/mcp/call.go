@@ -55,9 +55,21 @@ func (c *caller) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	if !ok {
 		return failed("the arguments are no JSON object"), nil
 	}
-	found, err := c.send(ctx, req.Extra.Header, request{DocumentID: c.operation.Name, Variables: variables})
+	object, problems, err := c.execute(ctx, req.Extra.Header, variables)
 	if err != nil {
 		return nil, err
+	}
+	if object == nil {
+		return failed(strings.Join(problems, "\n")), nil
+	}
+	return answer(object, problems), nil
+}
+
+// execute executes the operation. Without an object, the problems say why.
+func (c *caller) execute(ctx context.Context, header http.Header, variables map[string]any) (json.RawMessage, []string, error) {
+	found, err := c.send(ctx, header, request{DocumentID: c.operation.Name, Variables: variables})
+	if err != nil {
+		return nil, nil, err
 	}
 	var problems []string
 	for _, e := range found.Errors {
@@ -68,17 +80,19 @@ func (c *caller) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 		problems = append(problems, fmt.Sprintf("%s (%s)", text, e.Extensions.Code))
 	}
 	object := c.operation.Unwrap(found.Data)
-	switch {
-	case object == nil && len(problems) > 0:
-		return failed(strings.Join(problems, "\n")), nil
-	case object == nil:
-		return failed("there is no such object, or you may not know that there is (NOT_FOUND)"), nil
+	if object == nil && len(problems) == 0 {
+		problems = []string{"there is no such object, or you may not know that there is (NOT_FOUND)"}
 	}
+	return object, problems, nil
+}
+
+// answer is an object with what is missing in it, as the result of a tool.
+func answer(object json.RawMessage, problems []string) *mcp.CallToolResult {
 	text, err := fit(object, problems)
 	if err != nil {
-		return failed(err.Error()), nil
+		return failed(err.Error())
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}
 }
 
 // variables are those that the tool sends, with what the caller gives; false where that is no object.
@@ -90,7 +104,10 @@ func (c *caller) variables(given json.RawMessage) (map[string]any, bool) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(given))
 	dec.UseNumber()
-	return variables, dec.Decode(&variables) == nil
+	if dec.Decode(&variables) != nil || variables == nil {
+		return nil, false
+	}
+	return variables, true
 }
 
 func failed(text string) *mcp.CallToolResult {

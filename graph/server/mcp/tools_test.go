@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,13 +18,17 @@ func TestToolsOnlyRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(operations, schema, http.NotFoundHandler(), 1, nil); err != nil {
+	if _, err := New(operations, schema, http.NotFoundHandler(), nil, 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}
-	for _, tool := range tools {
+	all := slices.Clone(tools)
+	for _, r := range resources {
+		all = append(all, r.tool)
+	}
+	for _, tool := range all {
 		if names[tool.name] {
-			t.Errorf("there are two tools %s", tool.name)
+			t.Errorf("there are two of the name %s", tool.name)
 		}
 		names[tool.name] = true
 		for _, op := range operations {

@@ -10,6 +10,7 @@ import * as access from './access.mjs';
 import { check } from './axe.mjs';
 import * as changes from './changes.mjs';
 import * as policies from './policies.mjs';
+import * as reference from './reference.mjs';
 import { fleet, open, person, signIn, step } from './world.mjs';
 
 /** mostJavaScript is how much JavaScript the first view may take, compressed, in bytes. */
@@ -30,6 +31,8 @@ const frontend = '/instances/alpha/workloads/DEPLOYMENT/shop/frontend';
 
 const world = await open();
 try {
+  await reference.steps(world);
+
   await step('a wrong token is refused, and says so', async () => {
     const { page, close } = await world.newPage();
     await page.goto(fleet.url);

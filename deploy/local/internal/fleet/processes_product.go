@@ -200,6 +200,7 @@ func (f *Fleet) kairship() []process {
 			"--external-ca-file=" + f.pki("global").File("ca.crt"),
 			"--pprof-address=" + f.ports.Addr("kairship/pprof"),
 			openAddresses,
+			"--mcp-writes",
 		}, f.signsIn(), strings.Fields(os.Getenv(apiserverFlags))),
 	}}
 	cert, key := f.pki("global").Server(webhookIdentity)

@@ -29,6 +29,8 @@ type ApplyInput struct {
 	Namespace *string
 	Force     bool
 	DryRun    bool
+	// Expect is the fingerprint of the dry run that the call was decided by; nil for none.
+	Expect *string
 }
 
 // Action is what became of a document. The values are those of the schema's enum.
@@ -65,7 +67,9 @@ type Result struct {
 // ApplyPayload is the answer of applyManifests.
 type ApplyPayload struct {
 	// Applied reports whether every document was applied, or in a dry run could be.
-	Applied          bool
+	Applied bool
+	// Fingerprint stands for the manifests and for the versions of the objects that they change; nil where not all could be applied.
+	Fingerprint      *string
 	Results          []Result
 	Operation        *string
 	ConsistencyToken *string
@@ -81,6 +85,8 @@ type step struct {
 	waitsFor string
 	// before is the version that the dry run found.
 	before string
+	// expected is the version that is to be changed and no other; empty for any.
+	expected string
 	// stored is what the dry run would have stored.
 	stored *unstructured.Unstructured
 	// previous is the object before it was written, where it may have to be restored.
@@ -98,6 +104,8 @@ type WriteOptions struct {
 	Namespace *string
 	Force     bool
 	DryRun    bool
+	// Expect is the fingerprint of an earlier dry run; nil for any.
+	Expect *string
 	// Create refuses objects that are there, and writes in the order given.
 	Create bool
 	// Rollback undoes what was written when something fails later.
@@ -110,6 +118,8 @@ type WriteOptions struct {
 type WriteResult struct {
 	// Done reports whether every object was written, or in a dry run could be.
 	Done bool
+	// Fingerprint is that of the dry run; empty where an object was refused in it.
+	Fingerprint string
 	// Written reports whether at least one was, or may have been, whatever became of it then.
 	Written bool
 	// Err is the last failure in the order of writing, which is nearest to what the
@@ -144,11 +154,15 @@ func (s *Service) Apply(ctx context.Context, in ApplyInput) (*ApplyPayload, erro
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.writeAll(ctx, site, documents, WriteOptions{Namespace: in.Namespace, Force: in.Force, DryRun: in.DryRun, Operation: operation.KindApplyManifests})
+	t, err := s.writeAll(ctx, site, documents, WriteOptions{Namespace: in.Namespace, Force: in.Force, DryRun: in.DryRun, Expect: in.Expect, Operation: operation.KindApplyManifests})
 	if err != nil {
 		return nil, err
 	}
-	return &ApplyPayload{Applied: t.Done, Results: t.Results, Operation: t.Operation, ConsistencyToken: t.ConsistencyToken}, nil
+	p := &ApplyPayload{Applied: t.Done, Results: t.Results, Operation: t.Operation, ConsistencyToken: t.ConsistencyToken}
+	if t.Fingerprint != "" {
+		p.Fingerprint = &t.Fingerprint
+	}
+	return p, nil
 }
 
 // Write writes the objects of manifests, which may be empty, and of other inputs in one call, as
@@ -188,12 +202,16 @@ func (s *Service) writeAll(ctx context.Context, site *write.Site, documents []do
 	if err := s.dryRun(ctx, site, steps, options); err != nil {
 		return nil, err
 	}
+	fingerprint, err := expected(asGiven, options.Expect)
+	if err != nil {
+		return nil, err
+	}
 	if !options.DryRun && !failed(steps) {
 		if err := s.perform(ctx, site, steps, options); err != nil {
 			return nil, err
 		}
 	}
-	t := &WriteResult{Done: !failed(steps)}
+	t := &WriteResult{Done: !failed(steps), Fingerprint: fingerprint}
 	for _, st := range steps {
 		if st.err != nil {
 			t.Err = st.err
@@ -411,6 +429,8 @@ func (st *step) send(ctx context.Context, site *write.Site, options WriteOptions
 	if st.previous != nil {
 		// What is restored later is what was changed, and nothing in between.
 		object.SetResourceVersion(st.previous.GetResourceVersion())
+	} else if !dryRun && st.expected != "" {
+		object.SetResourceVersion(st.expected)
 	}
 	return site.Apply(ctx, st.kind, object, options.Force, st.options(dryRun))
 }
