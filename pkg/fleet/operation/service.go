@@ -166,7 +166,7 @@ func viewOf(op Operation, grant authz.Grant) (view, []live.Interest, error) {
 		}
 		v := &membership{op: op, seen: newSeen(op)}
 		return v, v.interests(), nil
-	case KindCreateInstance:
+	case KindCreateInstance, KindUpdateInstance:
 		v := &creation{op: op, seen: newSeen(op)}
 		return v, v.interests(), nil
 	case KindMoveCluster:
