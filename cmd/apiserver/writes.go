@@ -82,17 +82,13 @@ func newWrites(global client.Client, fleet resolvers.Fleet, inventory client.Rea
 			Global: global, Watched: inventory, Visible: fleet.Clusters, Now: time.Now,
 		},
 	}
-	moving := &moves.Service{Writer: writer, Workloads: fleet.Workloads, Members: memberWrites, Operations: fleet.Operations, Now: time.Now}
-	if fleet.Operations != nil {
-		fleet.Operations.Continue = moving.Continue
-	}
 	return resolvers.Write{
 		Applications: &applications.Service{Writer: writer, Resources: anyKind, Policies: policyWrites},
 		Promotion:    &promotion.Service{Writer: writer, Resources: anyKind, Policies: policyWrites},
 		Resources:    anyKind,
 		Namespaces:   &namespaces.Service{Writer: writer},
 		Members:      memberWrites,
-		Moves:        moving,
+		Moves:        &moves.Service{Writer: writer, Members: memberWrites, Operations: fleet.Operations},
 		Policies:     policyWrites,
 		Karmada:      karmadaresources.NewWrites(writer, fleet.KarmadaResources),
 		Workloads:    one,

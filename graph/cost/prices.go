@@ -16,6 +16,8 @@ const (
 	// usualStages is the number of stages of the propagation.
 	usualStages  = 6
 	usualResults = 20
+	// usualRevisions is for the ten that a Deployment keeps in each cluster.
+	usualRevisions = 10 * usualClusters
 	// usualLines is the default number of lines of a container.
 	usualLines = 100
 	// usualFacetValues is the default number of values that are returned.
@@ -161,9 +163,10 @@ func Prices() map[string]Price {
 		"Workload.usage":         {Requests: 3 + usualClusters, Value: usualClusters * usualPods},
 		"WorkloadUsage.clusters": {Items: usualClusters},
 		// Its state, its objects in the members and the overrides there, and one list of what the members keep of it.
-		// Its state, its objects in the members and the overrides there, and one list of what the members keep of a page.
-		"Workload.manifest": {Value: document},
-		"Workload.yaml":     {Value: document},
+		"Instance.workloadRevisions": {Requests: 6},
+		"WorkloadRevisionList.nodes": {Items: usualRevisions},
+		"Workload.manifest":          {Value: document},
+		"Workload.yaml":              {Value: document},
 		// What the index does not collect is read from its instance.
 		"CustomWorkload.manifest": {Requests: 1, Value: document},
 		"CustomWorkload.yaml":     {Requests: 1, Value: document},

@@ -76,6 +76,7 @@ type InstanceResolver interface {
 	ClusterLossPreview(ctx context.Context, obj *instance.Instance, clusters []string, mode whatif.LossMode, taints []members.TaintInput, assume *preview.Assumptions) (*preview.Preview, error)
 	Resource(ctx context.Context, obj *instance.Instance, group string, version string, resource string, namespace *string, name string) (*resource.Resource, error)
 	Resources(ctx context.Context, obj *instance.Instance, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error)
+	WorkloadRevisions(ctx context.Context, obj *instance.Instance, kind workload.Kind, namespace string, name string) (*workload.RevisionList, error)
 	RoleBindings(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *rolebinding.Filter) (*page.Connection[*rolebinding.RoleBinding], error)
 	Timeline(ctx context.Context, obj *instance.Instance, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time, object *timeline.Object) (*page.Connection[*timeline.Entry], error)
 	Workload(ctx context.Context, obj *instance.Instance, kind workload.Kind, namespace string, name string, customKind *string) (workload.Any, error)
@@ -1067,6 +1068,36 @@ func (ec *executionContext) field_Instance_workloadRebalancers_args(ctx context.
 		return nil, err
 	}
 	args["orderBy"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Instance_workloadRevisions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (workload.Kind, error) {
+			return ec.unmarshalNWorkloadKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "namespace",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["namespace"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "name",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["name"] = arg2
 	return args, nil
 }
 
@@ -3051,6 +3082,50 @@ func (ec *executionContext) fieldContext_Instance_resources(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Instance_resources_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Instance_workloadRevisions(ctx context.Context, field graphql.CollectedField, obj *instance.Instance) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Instance_workloadRevisions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Instance().WorkloadRevisions(ctx, obj, fc.Args["kind"].(workload.Kind), fc.Args["namespace"].(string), fc.Args["name"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *workload.RevisionList) graphql.Marshaler {
+			return ec.marshalNWorkloadRevisionList2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐRevisionList(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Instance_workloadRevisions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Instance",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WorkloadRevisionList(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Instance_workloadRevisions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -5411,6 +5486,44 @@ func (ec *executionContext) _Instance(ctx context.Context, sel ast.SelectionSet,
 					}
 				}()
 				res = ec._Instance_resources(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "workloadRevisions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Instance_workloadRevisions(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

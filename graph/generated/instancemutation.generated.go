@@ -385,6 +385,75 @@ func (ec *executionContext) fieldContext_InstanceAPIServer_certSANs(_ context.Co
 	return graphql.NewScalarFieldContext("InstanceAPIServer", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _InstanceCheck_name(ctx context.Context, field graphql.CollectedField, obj *instances.Check) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceCheck_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v instances.CheckName) graphql.Marshaler {
+			return ec.marshalNInstanceCheckName2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐCheckName(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceCheck_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InstanceCheck", field, false, false, errors.New("field of type InstanceCheckName does not have child fields"))
+}
+
+func (ec *executionContext) _InstanceCheck_passed(ctx context.Context, field graphql.CollectedField, obj *instances.Check) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceCheck_passed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Passed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceCheck_passed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InstanceCheck", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _InstanceCheck_message(ctx context.Context, field graphql.CollectedField, obj *instances.Check) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceCheck_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceCheck_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InstanceCheck", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _InstanceComponent_replicas(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ComponentSettings) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1360,6 +1429,61 @@ func (ec *executionContext) fieldContext_UpdateInstancePayload_instance(_ contex
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _UpdateInstancePayload_checks(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateInstancePayload_checks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Checks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []instances.Check) graphql.Marshaler {
+			return ec.marshalNInstanceCheck2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐCheckᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateInstancePayload_checks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateInstancePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstanceCheck(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdateInstancePayload_operation(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateInstancePayload_operation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Operation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateInstancePayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UpdateInstancePayload", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _UpdateInstancePayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
@@ -2513,6 +2637,54 @@ func (ec *executionContext) _InstanceAPIServer(ctx context.Context, sel ast.Sele
 	return out
 }
 
+var instanceCheckImplementors = []string{"InstanceCheck"}
+
+func (ec *executionContext) _InstanceCheck(ctx context.Context, sel ast.SelectionSet, obj *instances.Check) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, instanceCheckImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InstanceCheck")
+		case "name":
+			out.Values[i] = ec._InstanceCheck_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "passed":
+			out.Values[i] = ec._InstanceCheck_passed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._InstanceCheck_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var instanceComponentImplementors = []string{"InstanceComponent"}
 
 func (ec *executionContext) _InstanceComponent(ctx context.Context, sel ast.SelectionSet, obj *v1alpha1.ComponentSettings) graphql.Marshaler {
@@ -3007,6 +3179,16 @@ func (ec *executionContext) _UpdateInstancePayload(ctx context.Context, sel ast.
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "checks":
+			out.Values[i] = ec._UpdateInstancePayload_checks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "operation":
+			out.Values[i] = ec._UpdateInstancePayload_operation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "consistencyToken":
 			out.Values[i] = ec._UpdateInstancePayload_consistencyToken(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -3099,6 +3281,43 @@ var (
 		v1alpha1.DeletionPolicyDelete: "DELETE",
 	}
 )
+
+func (ec *executionContext) marshalNInstanceCheck2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐCheck(ctx context.Context, sel ast.SelectionSet, v instances.Check) graphql.Marshaler {
+	return ec._InstanceCheck(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNInstanceCheck2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐCheckᚄ(ctx context.Context, sel ast.SelectionSet, v []instances.Check) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNInstanceCheck2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐCheck(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNInstanceCheckName2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐCheckName(ctx context.Context, v any) (instances.CheckName, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := instances.CheckName(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNInstanceCheckName2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐCheckName(ctx context.Context, sel ast.SelectionSet, v instances.CheckName) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
 
 func (ec *executionContext) marshalNInstanceFeatureGate2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐFeatureGate(ctx context.Context, sel ast.SelectionSet, v instance.FeatureGate) graphql.Marshaler {
 	return ec._InstanceFeatureGate(ctx, sel, &v)

@@ -1194,6 +1194,7 @@ type ComplexityRoot struct {
 		Workload                   func(childComplexity int, kind workload.Kind, namespace string, name string, customKind *string) int
 		WorkloadRebalancer         func(childComplexity int, name string) int
 		WorkloadRebalancers        func(childComplexity int, first *int, after *string, filter *karmadaresource.Filter, orderBy *object.Order) int
+		WorkloadRevisions          func(childComplexity int, kind workload.Kind, namespace string, name string) int
 		Workloads                  func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 	}
 
@@ -1211,6 +1212,12 @@ type ComplexityRoot struct {
 		Message       func(childComplexity int) int
 		Object        func(childComplexity int) int
 		Type          func(childComplexity int) int
+	}
+
+	InstanceCheck struct {
+		Message func(childComplexity int) int
+		Name    func(childComplexity int) int
+		Passed  func(childComplexity int) int
 	}
 
 	InstanceComponent struct {
@@ -2671,8 +2678,10 @@ type ComplexityRoot struct {
 	}
 
 	UpdateInstancePayload struct {
+		Checks           func(childComplexity int) int
 		ConsistencyToken func(childComplexity int) int
 		Instance         func(childComplexity int) int
+		Operation        func(childComplexity int) int
 	}
 
 	UpdateMemberClusterPayload struct {
@@ -2840,6 +2849,21 @@ type ComplexityRoot struct {
 	WorkloadRebalancerSpec struct {
 		TTLSecondsAfterFinished func(childComplexity int) int
 		Workloads               func(childComplexity int) int
+	}
+
+	WorkloadRevision struct {
+		ChangeCause func(childComplexity int) int
+		ClusterName func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		Current     func(childComplexity int) int
+		Images      func(childComplexity int) int
+		Number      func(childComplexity int) int
+		Overridden  func(childComplexity int) int
+	}
+
+	WorkloadRevisionList struct {
+		Message func(childComplexity int) int
+		Nodes   func(childComplexity int) int
 	}
 
 	WorkloadTemplate struct {
@@ -7561,6 +7585,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.WorkloadRebalancers(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*karmadaresource.Filter), args["orderBy"].(*object.Order)), true
+	case "Instance.workloadRevisions":
+		if e.ComplexityRoot.Instance.WorkloadRevisions == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_workloadRevisions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.WorkloadRevisions(childComplexity, args["kind"].(workload.Kind), args["namespace"].(string), args["name"].(string)), true
 	case "Instance.workloads":
 		if e.ComplexityRoot.Instance.Workloads == nil {
 			break
@@ -7634,6 +7669,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InstanceChange.Type(childComplexity), true
+
+	case "InstanceCheck.message":
+		if e.ComplexityRoot.InstanceCheck.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceCheck.Message(childComplexity), true
+	case "InstanceCheck.name":
+		if e.ComplexityRoot.InstanceCheck.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceCheck.Name(childComplexity), true
+	case "InstanceCheck.passed":
+		if e.ComplexityRoot.InstanceCheck.Passed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceCheck.Passed(childComplexity), true
 
 	case "InstanceComponent.replicas":
 		if e.ComplexityRoot.InstanceComponent.Replicas == nil {
@@ -14130,6 +14184,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateFederatedResourceQuotaPayload.Warnings(childComplexity), true
 
+	case "UpdateInstancePayload.checks":
+		if e.ComplexityRoot.UpdateInstancePayload.Checks == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateInstancePayload.Checks(childComplexity), true
 	case "UpdateInstancePayload.consistencyToken":
 		if e.ComplexityRoot.UpdateInstancePayload.ConsistencyToken == nil {
 			break
@@ -14142,6 +14202,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UpdateInstancePayload.Instance(childComplexity), true
+	case "UpdateInstancePayload.operation":
+		if e.ComplexityRoot.UpdateInstancePayload.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateInstancePayload.Operation(childComplexity), true
 
 	case "UpdateMemberClusterPayload.consistencyToken":
 		if e.ComplexityRoot.UpdateMemberClusterPayload.ConsistencyToken == nil {
@@ -14746,6 +14812,62 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WorkloadRebalancerSpec.Workloads(childComplexity), true
+
+	case "WorkloadRevision.changeCause":
+		if e.ComplexityRoot.WorkloadRevision.ChangeCause == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.ChangeCause(childComplexity), true
+	case "WorkloadRevision.clusterName":
+		if e.ComplexityRoot.WorkloadRevision.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.ClusterName(childComplexity), true
+	case "WorkloadRevision.createdAt":
+		if e.ComplexityRoot.WorkloadRevision.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.CreatedAt(childComplexity), true
+	case "WorkloadRevision.current":
+		if e.ComplexityRoot.WorkloadRevision.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Current(childComplexity), true
+	case "WorkloadRevision.images":
+		if e.ComplexityRoot.WorkloadRevision.Images == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Images(childComplexity), true
+	case "WorkloadRevision.number":
+		if e.ComplexityRoot.WorkloadRevision.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Number(childComplexity), true
+	case "WorkloadRevision.overridden":
+		if e.ComplexityRoot.WorkloadRevision.Overridden == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevision.Overridden(childComplexity), true
+
+	case "WorkloadRevisionList.message":
+		if e.ComplexityRoot.WorkloadRevisionList.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevisionList.Message(childComplexity), true
+	case "WorkloadRevisionList.nodes":
+		if e.ComplexityRoot.WorkloadRevisionList.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadRevisionList.Nodes(childComplexity), true
 
 	case "WorkloadTemplate.containers":
 		if e.ComplexityRoot.WorkloadTemplate.Containers == nil {
@@ -17724,8 +17846,41 @@ input CollectedKindInput @goModel(model: "github.com/kairship-io/kairship/pkg/ap
 type UpdateInstancePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.Payload") {
   "The instance as it was stored."
   instance: Instance
+  """
+  What was found out before another version of Karmada is installed; empty where ` + "`" + `karmadaVersion` + "`" + ` stays, and for External
+  instances. A check that has not passed does not refuse the change: send it with ` + "`" + `dryRun` + "`" + ` first.
+  """
+  checks: [InstanceCheck!]!
+  "Follow its progress with the subscription ` + "`" + `operationProgress` + "`" + `; null for a dry run."
+  operation: ID
   "Always null: instances are not read from the index."
   consistencyToken: String
+}
+
+"What was found out before an upgrade."
+type InstanceCheck @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.Check") {
+  "Which check."
+  name: InstanceCheckName!
+  "Whether it has passed."
+  passed: Boolean!
+  "What was found, for a person."
+  message: String!
+}
+
+"The checks before an upgrade."
+enum InstanceCheckName @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.CheckName") {
+  "The version that there is and the one to come can be compared."
+  VERSION_KNOWN
+  "The version is not an earlier one."
+  NO_DOWNGRADE
+  "It is one minor version later at most: Karmada supports no larger steps."
+  ONE_MINOR_VERSION
+  "The present version is installed, and the operator answers."
+  INSTALLED
+  "The instance is ready."
+  INSTANCE_READY
+  "The clusters that the inventory has for it are joined and ready."
+  CLUSTERS_READY
 }
 
 "An instance to let go."
@@ -20032,8 +20187,8 @@ type UncordonMemberClusterPayload @goModel(model: "github.com/kairship-io/kairsh
   Move a workload from member clusters to others, by changing the clusters that its policy names. Where the policy
   duplicates the workload, it names the old and the new clusters until the workload is ready in the new ones, and then
   drops the old: there is no moment with fewer ready replicas. Where it divides the replicas, it changes at once. The
-  policy has to name its clusters, and to send no other workload. The second step is taken while a client follows
-  ` + "`" + `operationProgress` + "`" + `, or by the same mutation sent again.
+  policy has to name its clusters, and to send no other workload. The controller manager takes the second step, whether
+  a client follows or not.
   """
   moveWorkload(
     "Which workload, and where to."
@@ -20043,7 +20198,8 @@ type UncordonMemberClusterPayload @goModel(model: "github.com/kairship-io/kairsh
   """
   Empty a member cluster: nothing is scheduled to it any more, and Karmada moves what the scheduler finds other
   clusters for. The old copies stay until the new ones are healthy, for ten minutes unless Karmada is set up in another
-  way. What has nowhere to go stays, and the plan says why. The same mutation sent again goes on with what it began.
+  way. What has nowhere to go stays, and the plan says why. The mutation taints the cluster; the controller manager has Karmada
+  move the objects, whether a client follows or not.
   """
   drainMemberCluster(
     "Which member cluster."
@@ -20099,7 +20255,7 @@ type MoveWorkloadPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fl
   finished: Boolean!
   "What the change of the policy would do; null unless it is a dry run, and for callers who may not read the member clusters."
   preview: PolicyPreview @goField(forceResolver: true)
-  "Follow the move with the subscription ` + "`" + `operationProgress` + "`" + `, which takes its second step; null for a dry run."
+  "Follow the move with the subscription ` + "`" + `operationProgress` + "`" + `; null for a dry run."
   operation: ID
   "Brings the change into later answers; null where nothing was written."
   consistencyToken: String
@@ -20125,9 +20281,9 @@ type DrainMemberClusterPayload @goModel(model: "github.com/kairship-io/kairship/
   memberCluster: MemberCluster
   "What moves, what stays and why, as it was before the drain began; null for an undo."
   plan: ClusterLossPreview
-  "How many objects are leaving the cluster; after a dry run, how many would."
+  "How many objects leave the cluster, by the plan."
   evicted: Int!
-  "How many objects stay there."
+  "How many objects stay there, by the plan."
   staying: Int!
   "How many objects an undo has the scheduler decide about anew; 0 for a drain."
   returning: Int!
@@ -20427,8 +20583,7 @@ type DeleteNamespacePayload @goModel(model: "github.com/kairship-io/kairship/pkg
   How far a long operation has come. Mutations that begin one say ` + "`" + `operation` + "`" + ` in their
   payload. The first event holds the present state, further ones every change; the last one
   has the state ` + "`" + `SUCCEEDED` + "`" + ` or ` + "`" + `FAILED` + "`" + `, and ends the subscription. Ask again at any
-  time and at any replica: everything is told from what is observed. For a workload that moves and a member cluster
-  that is drained it also takes the next step when that is due, as you; see these mutations.
+  time and at any replica: everything is told from what is observed.
   """
   operationProgress(
     "What the payload of the mutation said in ` + "`" + `operation` + "`" + `. Only its user can follow it."
@@ -20450,6 +20605,8 @@ enum OperationKind {
   UNJOIN_CLUSTER
   "Create or register an instance."
   CREATE_INSTANCE
+  "Change an instance."
+  UPDATE_INSTANCE
   "Move a workload from member clusters to others."
   MOVE_WORKLOAD
   "Move a cluster from one instance to another."
@@ -23533,6 +23690,47 @@ type DeleteResourcePayload @goModel(model: "github.com/kairship-io/kairship/pkg/
   resource: Resource
   "Brings the change into later answers; null for a dry run."
   consistencyToken: String
+}
+`, BuiltIn: false},
+	{Name: "../schema/revision.graphqls", Input: `extend type Instance {
+  """
+  The pod templates that its member clusters keep of a workload: what ` + "`" + `rollbackWorkload` + "`" + ` can go back to. It is about one
+  workload, because what the members keep is read in a request of its own.
+  """
+  workloadRevisions(
+    "The kind of the workload."
+    kind: WorkloadKind!
+    "Its namespace."
+    namespace: String!
+    "Its name."
+    name: String!
+  ): WorkloadRevisionList! @goField(forceResolver: true)
+}
+
+"What member clusters keep of a workload."
+type WorkloadRevisionList @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/workload.RevisionList") {
+  "The revisions of each member cluster by name, the newest first; null where they are not known, and ` + "`" + `message` + "`" + ` says why."
+  nodes: [WorkloadRevision!]
+  "Why ` + "`" + `nodes` + "`" + ` is null; else null."
+  message: String
+}
+
+"A pod template that a member cluster keeps of a workload. Each cluster counts its own."
+type WorkloadRevision @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/workload.ListedRevision") {
+  "The member cluster that keeps it."
+  clusterName: String!
+  "Its number there, for ` + "`" + `toRevision` + "`" + ` of ` + "`" + `rollbackWorkload` + "`" + `."
+  number: Int!
+  "When the cluster made it."
+  createdAt: Time!
+  "The annotation ` + "`" + `kubernetes.io/change-cause` + "`" + ` of the time when it was made."
+  changeCause: String
+  "The images of its containers, those of init containers last, as they are in the cluster."
+  images: [String!]!
+  "Whether the cluster runs it now, or rolls it out."
+  current: Boolean!
+  "Whether override policies change what is sent to the cluster, so that the template is not the instance's own."
+  overridden: Boolean!
 }
 `, BuiltIn: false},
 	{Name: "../schema/rolebinding.graphqls", Input: `extend type Query {
@@ -27927,6 +28125,8 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_resource(ctx, field)
 	case "resources":
 		return ec.fieldContext_Instance_resources(ctx, field)
+	case "workloadRevisions":
+		return ec.fieldContext_Instance_workloadRevisions(ctx, field)
 	case "roleBindings":
 		return ec.fieldContext_Instance_roleBindings(ctx, field)
 	case "timeline":
@@ -27969,6 +28169,18 @@ func (ec *executionContext) childFields_InstanceChange(ctx context.Context, fiel
 		return ec.fieldContext_InstanceChange_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type InstanceChange", field.Name)
+}
+
+func (ec *executionContext) childFields_InstanceCheck(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_InstanceCheck_name(ctx, field)
+	case "passed":
+		return ec.fieldContext_InstanceCheck_passed(ctx, field)
+	case "message":
+		return ec.fieldContext_InstanceCheck_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceCheck", field.Name)
 }
 
 func (ec *executionContext) childFields_InstanceComponent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -30629,6 +30841,10 @@ func (ec *executionContext) childFields_UpdateInstancePayload(ctx context.Contex
 	switch field.Name {
 	case "instance":
 		return ec.fieldContext_UpdateInstancePayload_instance(ctx, field)
+	case "checks":
+		return ec.fieldContext_UpdateInstancePayload_checks(ctx, field)
+	case "operation":
+		return ec.fieldContext_UpdateInstancePayload_operation(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_UpdateInstancePayload_consistencyToken(ctx, field)
 	}
@@ -30967,6 +31183,36 @@ func (ec *executionContext) childFields_WorkloadRebalancerSpec(ctx context.Conte
 		return ec.fieldContext_WorkloadRebalancerSpec_ttlSecondsAfterFinished(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadRebalancerSpec", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadRevision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterName":
+		return ec.fieldContext_WorkloadRevision_clusterName(ctx, field)
+	case "number":
+		return ec.fieldContext_WorkloadRevision_number(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_WorkloadRevision_createdAt(ctx, field)
+	case "changeCause":
+		return ec.fieldContext_WorkloadRevision_changeCause(ctx, field)
+	case "images":
+		return ec.fieldContext_WorkloadRevision_images(ctx, field)
+	case "current":
+		return ec.fieldContext_WorkloadRevision_current(ctx, field)
+	case "overridden":
+		return ec.fieldContext_WorkloadRevision_overridden(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadRevision", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadRevisionList(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "nodes":
+		return ec.fieldContext_WorkloadRevisionList_nodes(ctx, field)
+	case "message":
+		return ec.fieldContext_WorkloadRevisionList_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadRevisionList", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadTemplate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -89,7 +89,7 @@ func TestEveryFieldIsCompared(t *testing.T) {
 		// carried are compared, read hang on it.
 		carried, read []string
 	}{
-		{"Instance", namesOf(instance.Fields()), append([]string{"kubeconfig", "timeline", "roleBindings", "policyPreview", "clusterLossPreview", "overridePreview", "applyPreview"}, lists...)},
+		{"Instance", namesOf(instance.Fields()), append([]string{"kubeconfig", "timeline", "roleBindings", "policyPreview", "clusterLossPreview", "overridePreview", "applyPreview", "workloadRevisions"}, lists...)},
 		{"Cluster", namesOf(cluster.Fields()), nil},
 		{"MemberCluster", namesOf(membercluster.Fields()), []string{"instance", "cluster", "resources", "clusterNodes", "usage", "timeline"}},
 		{"Deployment", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "explanation", "events", "logs", "usage", "timeline", "availability"}},

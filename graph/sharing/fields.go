@@ -20,7 +20,7 @@ var Shared = Fields{
 	"Query": "node cluster clusters images instance instances pods search workloads _entities",
 	"Node":  "id",
 
-	"Instance": "name alias mode state conditions karmadaVersion kubernetesVersion kubeSystemID labels summary createdAt freshness viewerCan " +
+	"Instance": "workloadRevisions name alias mode state conditions karmadaVersion kubernetesVersion kubeSystemID labels summary createdAt freshness viewerCan " +
 		"resourceVersion hostCluster deletionPolicy components collect events memberCluster memberClusters namespace namespaces " +
 		"propagationPolicy propagationPolicies clusterPropagationPolicy clusterPropagationPolicies " +
 		"overridePolicy overridePolicies clusterOverridePolicy clusterOverridePolicies pods workload workloads timeline",
@@ -55,6 +55,8 @@ var Shared = Fields{
 
 	"Workload": "instance kind namespace name labels annotations images template replicas health healthMessage deleting suspended " +
 		"policy overridePolicies binding placements explanation timeline events createdAt resourceVersion freshness viewerCan",
+	"WorkloadRevisionList":    "nodes message",
+	"WorkloadRevision":        "clusterName number createdAt changeCause images current overridden",
 	"TimelineEntryConnection": connection,
 	"TimelineEntryEdge":       edge,
 	"TimelineEntry":           "at change clusterName field before after message user",

@@ -43,6 +43,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/writecache"
 	"github.com/kairship-io/kairship/pkg/controllers/virtualclustersync"
+	"github.com/kairship-io/kairship/pkg/controllers/workloadmoves"
 	"github.com/kairship-io/kairship/pkg/informers"
 )
 
@@ -142,7 +143,7 @@ func Names() []string {
 	return []string{
 		clusterimport.Name, Discovery, clusterindex.Name, clusterstatus.Name,
 		instanceaccess.Name, instancelifecycle.Name, instanceregistry.Name, instancerolebinding.Name,
-		instancestatistics.Name, instancestatus.Name, virtualclustersync.Name,
+		instancestatistics.Name, instancestatus.Name, virtualclustersync.Name, workloadmoves.Name,
 	}
 }
 
@@ -306,6 +307,11 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Interval:    settings.AccessInterval,
 			Timeout:     requestTimeout,
 			Patience:    patience,
+		},
+		workloadmoves.Name: &workloadmoves.Reconciler{
+			Client: kube, Credentials: secrets, Connections: connected,
+			Timeout: importTimeout,
+			Now:     time.Now,
 		},
 	}
 	if settings.Webhook.Address != "" {

@@ -86,6 +86,9 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	for _, argument := range []string{"instance", "namespace", "verb", "resource"} {
 		tried["Query.whoCan("+argument+")"] = true
 	}
+	for _, argument := range []string{"kind", "namespace", "name"} {
+		tried["Instance.workloadRevisions("+argument+")"] = true // TestMatrix, and TestWorkloads in test/writes
+	}
 	for _, argument := range []string{"instance", "namespace", "objects.kind", "objects.name", "labelSelector", "dependencies", "policies", "secrets"} {
 		tried["Query.exportApplication(input."+argument+")"] = true // TestMatrix, and TestExportApplication in test/writes
 	}

@@ -53,6 +53,8 @@ var rootMatrix = []struct {
 	{"instance", `instance(name: "beta") { kubeconfig { __typename } }`, outcomes{"InstanceKubeconfig", "null", "FORBIDDEN", "null"}},
 	{"instance", `instance(name: "none-such") { kubeconfig { __typename } }`, outcomes{"null", "null", "null", "null"}},
 
+	{"instance", `instance(name: "alpha") { workloadRevisions(kind: DEPLOYMENT, namespace: "shop", name: "frontend") { __typename } }`, outcomes{"WorkloadRevisionList", "WorkloadRevisionList", "null", "null"}},
+	{"instance", `instance(name: "beta") { workloadRevisions(kind: JOB, namespace: "billing", name: "none-such") { __typename } }`, outcomes{"WorkloadRevisionList", "null", "WorkloadRevisionList", "null"}},
 	{"instance", `instance(name: "alpha") { policyPreview(input: {change: DELETE, namespace: "shop", name: "frontend"}) { __typename } }`, outcomes{"PolicyPreview", "PolicyPreview", "null", "null"}},
 	{"instance", `instance(name: "beta") { policyPreview(input: {change: DELETE, namespace: "billing", name: "billing"}) { __typename } }`, outcomes{"PolicyPreview", "null", "FORBIDDEN", "null"}},
 	{"instance", `instance(name: "alpha") { clusterLossPreview(clusters: ["m1"]) { __typename } }`, outcomes{"ClusterLossPreview", "ClusterLossPreview", "null", "null"}},

@@ -185,19 +185,12 @@ func TestMoveWorkload(t *testing.T) {
 		t.Errorf("at some moment only %d replicas were ready", least.Load())
 	}
 
-	// Sent again, it goes on, also when nothing follows its operation.
-	back := but(input, "from", []any{"m1"}, "to", []any{"m2"})
-	poll.Until(t, within, "it is back", func(context.Context) error {
-		p, errs := mutate[moved1](t, alice, "moveWorkload", back, moveFields)
-		if len(errs) > 0 || !p.Finished {
-			return fmt.Errorf("%+v, %v", p, errs)
-		}
-		return nil
-	})
+	// It ends also when nothing follows its operation.
+	must[moved1](t, alice, "moveWorkload", but(input, "from", []any{"m1"}, "to", []any{"m2"}), moveFields)
 	cartIn(t, namespace, map[string]int32{"m2": 2, "m1": 0})
 }
 
-// A move that one API server of Kairship began, and did not live to finish, is finished by another.
+// A move goes on that an API server of Kairship began which has ended since, and any other one can follow it.
 func TestMoveOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	f, alice, namespace := fleet.Open(t), person(t, "alice"), namespaceIn(t)
@@ -210,8 +203,6 @@ func TestMoveOutlivesItsServer(t *testing.T) {
 	if begun.Operation == nil || begun.Finished {
 		t.Fatalf("%+v", begun)
 	}
-	// Nothing is lost meanwhile: it runs in the old clusters, and in the new ones too.
-	cartIn(t, namespace, map[string]int32{"m1": 2, "m2": 2})
 	if end := ends(t, alice, *begun.Operation); end != "SUCCEEDED, WRITTEN DONE, SCHEDULED DONE, HEALTHY DONE, REMOVED DONE" {
 		t.Errorf("it ends with %s", end)
 	}

@@ -345,6 +345,44 @@ func rollbackOverridden(t *testing.T, alice *gql.Client, namespace string, web m
 		Cluster  string
 	}
 	const rolledBackFields = "workload { images } cluster derived"
+	type revisions struct {
+		Instance struct {
+			WorkloadRevisions struct {
+				Nodes []struct {
+					ClusterName         string
+					Number              int
+					Images              []string
+					Current, Overridden bool
+				}
+				Message *string
+			}
+		}
+	}
+	const listed = `query($ns: String!) { instance(name: "alpha") { workloadRevisions(kind: DEPLOYMENT, namespace: $ns, name: "web") {
+		nodes { clusterName number createdAt changeCause images current overridden } message } } }`
+	poll.Until(t, within, "the index has the revisions of both members", func(ctx context.Context) error {
+		got, _, err := gql.Query[revisions](ctx, alice, listed, map[string]any{"ns": namespace})
+		if err != nil {
+			return err
+		}
+		current, nodes := map[string]string{}, got.Instance.WorkloadRevisions.Nodes
+		for i, r := range nodes {
+			if r.Current {
+				current[r.ClusterName] = r.Images[0]
+			}
+			if before := nodes[max(0, i-1)]; !r.Overridden || (before.ClusterName == r.ClusterName && before.Number < r.Number) {
+				return fmt.Errorf("%+v", r)
+			}
+		}
+		if len(current) != 2 || current["m1"] != "eu.example.com/web:3" || current["m2"] != "eu.example.com/web:3" {
+			return fmt.Errorf("%+v", got)
+		}
+		return nil
+	})
+	// Users who do not see the workload learn nothing of it.
+	if got, _, err := gql.Query[struct{ Instance *struct{} }](t.Context(), person(t, "mallory"), listed, map[string]any{"ns": namespace}); err != nil || got.Instance != nil {
+		t.Errorf("mallory gets %+v, %v", got, err)
+	}
 	poll.Until(t, within, "the index has the revisions of the member", func(context.Context) error {
 		got, errs := mutate[rolledBack](t, alice, "rollbackWorkload", but(web, "cluster", "m2", "dryRun", true), rolledBackFields)
 		if len(errs) > 0 || !slices.Equal(got.Workload.Images, []string{"registry.example.com/web:1"}) {

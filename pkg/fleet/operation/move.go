@@ -3,7 +3,6 @@ package operation
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -11,84 +10,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/moving"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
-
-// The annotations of a policy whose workload moves: the clusters that it leaves and enters, and those that the
-// policy named before, with commas between them. They are there while the policy names the old and the new ones.
-const (
-	MoveFrom   = "kairship.io/move-from"
-	MoveTo     = "kairship.io/move-to"
-	MoveBefore = "kairship.io/move-before"
-)
-
-// DrainTaint is the key of the taint of a member cluster that is drained. Its value is one of the phases.
-const DrainTaint = "kairship.io/drain"
-
-// The phases of a drain.
-const (
-	// DrainEvicting: what can move is being told to.
-	DrainEvicting = "evicting"
-	// DrainEvicted: all that could move was told to.
-	DrainEvicted = "evicted"
-)
-
-// Draining is the drain taint of a member cluster; nil for none.
-func Draining(c *clusterv1alpha1.Cluster) *corev1.Taint {
-	for i := range c.Spec.Taints {
-		if t := &c.Spec.Taints[i]; t.Key == DrainTaint && t.Effect == corev1.TaintEffectNoSchedule {
-			return t
-		}
-	}
-	return nil
-}
-
-// movePhase is how far the policy of a workload that moves has come.
-type movePhase int
-
-const (
-	// moveWithdrawn: the policy says something else.
-	moveWithdrawn movePhase = iota
-	// moveBoth: it names the clusters that are left and those that are entered.
-	moveBoth
-	// moveDone: it names only those that are entered.
-	moveDone
-)
-
-// phaseOf is how far a policy has come with a move.
-func phaseOf(p *policyv1alpha1.PropagationPolicy, op Operation) movePhase {
-	var names []string
-	if a := p.Spec.Placement.ClusterAffinity; a != nil {
-		names = a.ClusterNames
-	}
-	for _, enters := range op.Enters {
-		if !slices.Contains(names, enters) {
-			return moveWithdrawn
-		}
-	}
-	leaves := slices.ContainsFunc(op.Leaves, func(name string) bool { return slices.Contains(names, name) })
-	switch marked := p.Annotations[MoveFrom] == strings.Join(op.Leaves, ",") && p.Annotations[MoveTo] == strings.Join(op.Enters, ","); {
-	case leaves && marked:
-		return moveBoth
-	case leaves:
-		return moveWithdrawn
-	}
-	return moveDone
-}
 
 // moved returns how far a workload has moved; nil for a policy or a state that there is none of.
 func moved(op Operation, p *policyv1alpha1.PropagationPolicy, gone bool, status *workload.Status) finding {
 	var f finding
-	phase := moveWithdrawn
+	phase := moving.Withdrawn
 	if p != nil {
-		phase = phaseOf(p, op)
+		phase = moving.PhaseOf(p, op.Leaves, op.Enters)
 	}
 	switch {
 	case gone:
 		f.trouble = &trouble{ReasonDeleted, "the workload was deleted", true}
 	case p == nil:
 		f.trouble = &trouble{ReasonDeleted, "the policy was deleted", true}
-	case phase == moveWithdrawn:
+	case phase == moving.Withdrawn:
 		f.trouble = &trouble{ReasonWithdrawn, "the move was cancelled, or the policy was changed to something else", true}
 	case status != nil && status.Health == workload.HealthUnscheduled:
 		f.trouble = &trouble{ReasonUnscheduled, status.Message, false}
@@ -121,10 +59,10 @@ func moved(op Operation, p *policyv1alpha1.PropagationPolicy, gone bool, status 
 		f.waits = fmt.Sprintf("it is ready in %d of %d clusters that it moves to", ready, len(op.Enters))
 	}
 	f.steps = sequence(
-		one(StepWritten, phase != moveWithdrawn, ""),
+		one(StepWritten, phase != moving.Withdrawn, ""),
 		counted(StepScheduled, there, len(op.Enters)),
 		counted(StepHealthy, ready, len(op.Enters)),
-		one(StepRemoved, phase == moveDone && status != nil && left == 0, ""),
+		one(StepRemoved, phase == moving.Done && status != nil && left == 0, ""),
 	)
 	return f
 }
@@ -160,7 +98,7 @@ func drained(op Operation, c *clusterv1alpha1.Cluster, bindings []*workv1alpha2.
 	var f finding
 	taint := (*corev1.Taint)(nil)
 	if c != nil {
-		taint = Draining(c)
+		taint = moving.Draining(c)
 	}
 	switch {
 	case c == nil:
@@ -177,7 +115,7 @@ func drained(op Operation, c *clusterv1alpha1.Cluster, bindings []*workv1alpha2.
 			staying++
 		}
 	}
-	evicted := taint != nil && taint.Value == DrainEvicted
+	evicted := taint != nil && taint.Value == moving.DrainEvicted
 	if f.trouble == nil {
 		f.waits = fmt.Sprintf("%d objects are leaving, and %d stay", leaving, staying)
 	}

@@ -10,6 +10,7 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kairship-io/kairship/pkg/fleet/moving"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
 
@@ -19,7 +20,7 @@ func TestMoved(t *testing.T) {
 		p := &policyv1alpha1.PropagationPolicy{}
 		p.Spec.Placement.ClusterAffinity = &policyv1alpha1.ClusterAffinity{ClusterNames: names}
 		if marked {
-			p.Annotations = map[string]string{MoveFrom: "m2", MoveTo: "m1"}
+			p.Annotations = map[string]string{moving.FromAnnotation: "m2", moving.ToAnnotation: "m1", moving.BeforeAnnotation: "m2"}
 		}
 		return p
 	}
@@ -58,9 +59,12 @@ func TestMoved(t *testing.T) {
 		if got := f.trouble; (got == nil) != (tt.trouble == "") || got != nil && (got.reason != tt.trouble || !got.final) {
 			t.Errorf("%s: the trouble is %+v, want %q", tt.reason, got, tt.trouble)
 		}
-		m := &moving{op: op, policy: tt.policy, status: tt.status, gone: tt.gone}
-		if m.due(time.Time{}) != tt.due {
-			t.Errorf("%s: the next step is due: %v", tt.reason, !tt.due)
+		due := false
+		if tt.policy != nil {
+			_, due = moving.After(tt.policy, tt.status)
+		}
+		if due != tt.due {
+			t.Errorf("%s: the next step is due: %v", tt.reason, due)
 		}
 	}
 }
@@ -68,7 +72,7 @@ func TestMoved(t *testing.T) {
 func TestDrained(t *testing.T) {
 	op := Operation{Kind: KindDrainCluster, Cluster: "m1", Began: time.Unix(100, 0)}
 	cluster := func(phase string) *clusterv1alpha1.Cluster {
-		return &clusterv1alpha1.Cluster{Spec: clusterv1alpha1.ClusterSpec{Taints: []corev1.Taint{{Key: DrainTaint, Value: phase, Effect: corev1.TaintEffectNoSchedule}}}}
+		return &clusterv1alpha1.Cluster{Spec: clusterv1alpha1.ClusterSpec{Taints: []corev1.Taint{{Key: moving.DrainTaint, Value: phase, Effect: corev1.TaintEffectNoSchedule}}}}
 	}
 	stays := &workv1alpha2.ResourceBindingSpec{Clusters: []workv1alpha2.TargetCluster{{Name: "m1"}}}
 	leaves := &workv1alpha2.ResourceBindingSpec{Clusters: []workv1alpha2.TargetCluster{{Name: "m2"}}, GracefulEvictionTasks: []workv1alpha2.GracefulEvictionTask{{FromCluster: "m1"}}}
@@ -78,13 +82,12 @@ func TestDrained(t *testing.T) {
 		bindings []*workv1alpha2.ResourceBindingSpec
 		want     map[StepName]StepState
 		trouble  string
-		due      bool
 	}{
-		{"it was interrupted", cluster(DrainEvicting), []*workv1alpha2.ResourceBindingSpec{stays, leaves}, map[StepName]StepState{StepWritten: StepDone, StepEvicted: StepRunning, StepRemoved: StepPending}, "", true},
-		{"the old copies are going", cluster(DrainEvicted), []*workv1alpha2.ResourceBindingSpec{stays, leaves}, map[StepName]StepState{StepWritten: StepDone, StepEvicted: StepDone, StepRemoved: StepRunning}, "", false},
-		{"what stays does not keep it from being done", cluster(DrainEvicted), []*workv1alpha2.ResourceBindingSpec{stays}, map[StepName]StepState{StepWritten: StepDone, StepEvicted: StepDone, StepRemoved: StepDone}, "", false},
-		{"undone", &clusterv1alpha1.Cluster{}, nil, nil, ReasonWithdrawn, false},
-		{"removed", nil, nil, nil, ReasonDeleted, false},
+		{"it was interrupted", cluster(moving.DrainEvicting), []*workv1alpha2.ResourceBindingSpec{stays, leaves}, map[StepName]StepState{StepWritten: StepDone, StepEvicted: StepRunning, StepRemoved: StepPending}, ""},
+		{"the old copies are going", cluster(moving.DrainEvicted), []*workv1alpha2.ResourceBindingSpec{stays, leaves}, map[StepName]StepState{StepWritten: StepDone, StepEvicted: StepDone, StepRemoved: StepRunning}, ""},
+		{"what stays does not keep it from being done", cluster(moving.DrainEvicted), []*workv1alpha2.ResourceBindingSpec{stays}, map[StepName]StepState{StepWritten: StepDone, StepEvicted: StepDone, StepRemoved: StepDone}, ""},
+		{"undone", &clusterv1alpha1.Cluster{}, nil, nil, ReasonWithdrawn},
+		{"removed", nil, nil, nil, ReasonDeleted},
 	} {
 		f := drained(op, tt.cluster, tt.bindings)
 		if diff := cmp.Diff(tt.want, states(f.steps)); diff != "" && tt.want != nil {
@@ -92,11 +95,6 @@ func TestDrained(t *testing.T) {
 		}
 		if got := f.trouble; (got == nil) != (tt.trouble == "") || got != nil && got.reason != tt.trouble {
 			t.Errorf("%s: the trouble is %+v, want %q", tt.reason, got, tt.trouble)
-		}
-		d := newDraining(op)
-		d.cluster = tt.cluster
-		if d.due(op.Began) || d.due(op.Began.Add(evictWithin)) != tt.due {
-			t.Errorf("%s: the next step is due: %v", tt.reason, !tt.due)
 		}
 	}
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/kairship-io/kairship/pkg/live"
 )
 
-// moving views a workload that moves between member clusters. The objects of its operation are the
+// movingWorkload views a workload that moves between member clusters. The objects of its operation are the
 // policy and the workload.
-type moving struct {
+type movingWorkload struct {
 	op     Operation
 	policy *policyv1alpha1.PropagationPolicy
 	status *workload.Status
 	gone   bool
 }
 
-func (m *moving) interests() []live.Interest {
+func (m *movingWorkload) interests() []live.Interest {
 	policy, template := m.op.Objects[0], m.op.Objects[1]
 	w := named(m.op.Instance, template.Type(), template.Name)
 	w.Join = subscription.WorkloadJoin(m.op.Instance, template.Type())
@@ -32,7 +32,7 @@ func (m *moving) interests() []live.Interest {
 	return []live.Interest{named(m.op.Instance, policy.Type(), policy.Name), w}
 }
 
-func (m *moving) see(e *live.Event) {
+func (m *movingWorkload) see(e *live.Event) {
 	if e.Object == nil {
 		return
 	}
@@ -50,24 +50,9 @@ func (m *moving) see(e *live.Event) {
 	}
 }
 
-func (m *moving) find(time.Time) finding { return moved(m.op, m.policy, m.gone, m.status) }
+func (m *movingWorkload) find(time.Time) finding { return moved(m.op, m.policy, m.gone, m.status) }
 
-func (m *moving) recheckAfter(time.Time) time.Duration { return 0 }
-
-// due reports whether the policy can drop the clusters that are left.
-func (m *moving) due(time.Time) bool {
-	return m.policy != nil && phaseOf(m.policy, m.op) == moveBoth && Entered(m.status, m.op.Enters)
-}
-
-// Entered reports whether a workload is ready in all of some clusters.
-func Entered(s *workload.Status, clusters []string) bool {
-	for _, name := range clusters {
-		if p := placementIn(s, name); p == nil || p.Health != workload.HealthHealthy {
-			return false
-		}
-	}
-	return true
-}
+func (m *movingWorkload) recheckAfter(time.Time) time.Duration { return 0 }
 
 // relocation views a cluster that moves from one instance to another.
 type relocation struct {
@@ -150,18 +135,4 @@ func (d *draining) find(now time.Time) finding {
 	return drained(d.op, d.cluster, specs)
 }
 
-func (d *draining) recheckAfter(now time.Time) time.Duration {
-	return max(d.seen.waits(now), d.op.Began.Add(evictWithin).Sub(now))
-}
-
-// evictWithin is how long the mutation that began a drain may take to evict what can move.
-const evictWithin = 5 * time.Second
-
-// due reports whether the mutation that began the drain did not get to its end.
-func (d *draining) due(now time.Time) bool {
-	if d.cluster == nil || now.Before(d.op.Began.Add(evictWithin)) {
-		return false
-	}
-	t := Draining(d.cluster)
-	return t != nil && t.Value != DrainEvicted
-}
+func (d *draining) recheckAfter(now time.Time) time.Duration { return d.seen.waits(now) }

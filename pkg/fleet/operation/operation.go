@@ -18,6 +18,7 @@ const (
 	KindJoinCluster       Kind = "JOIN_CLUSTER"
 	KindUnjoinCluster     Kind = "UNJOIN_CLUSTER"
 	KindCreateInstance    Kind = "CREATE_INSTANCE"
+	KindUpdateInstance    Kind = "UPDATE_INSTANCE"
 	KindMoveWorkload      Kind = "MOVE_WORKLOAD"
 	KindMoveCluster       Kind = "MOVE_CLUSTER"
 	KindDrainCluster      Kind = "DRAIN_MEMBER_CLUSTER"

@@ -29,13 +29,7 @@ type Service struct {
 	End    func(context.Context, error)
 	Now    func() time.Time
 	Logger *slog.Logger
-	// Continue takes the next step of an operation that has several, as the user of the context; nil where
-	// there are none. It may be called at any time and any number of times.
-	Continue func(context.Context, Operation) error
 }
-
-// continueEvery is how often the next step of an operation is tried, while it is due.
-const continueEvery = 2 * time.Second
 
 // Begin makes the ID of an operation that the user of the context has just begun. It
 // is nil, and the failure logged, where none can be made: what was asked for was done.
@@ -108,10 +102,7 @@ func (s *Service) Progress(ctx context.Context, id string) (<-chan *Progress, er
 
 // watch sends the progress whenever it has changed, until the operation is over.
 func (s *Service) watch(ctx context.Context, stream *live.Stream, v view, j *judge, out chan<- *Progress) error {
-	var (
-		told *Progress
-		last time.Time
-	)
+	var told *Progress
 	synced, wait := false, longest
 	for {
 		limited, cancel := context.WithTimeout(ctx, wait)
@@ -129,18 +120,9 @@ func (s *Service) watch(ctx context.Context, stream *live.Stream, v view, j *jud
 			continue
 		}
 		now := s.Now()
-		if c, ok := v.(continued); ok && s.Continue != nil && c.due(now) && now.Sub(last) >= continueEvery {
-			last = now
-			if err := s.Continue(ctx, j.op); err != nil && ctx.Err() == nil {
-				s.Logger.InfoContext(ctx, "the next step of an operation failed, retrying", "kind", j.op.Kind, "instance", j.op.Instance, "error", err)
-			}
-		}
 		p, after := j.next(v.find(now), now)
 		// A little later than needed, so that the time has passed by then.
 		wait = after + 10*time.Millisecond
-		if c, ok := v.(continued); ok && c.due(now) {
-			wait = min(wait, continueEvery)
-		}
 		if recheckAfter := v.recheckAfter(now); recheckAfter > 0 {
 			wait = min(wait, recheckAfter+10*time.Millisecond)
 		}
@@ -173,12 +155,6 @@ func unfollowed(instance string) error {
 	return apierror.In(apierror.New(apierror.CodeForbidden, "your roles do not let you follow what this operation wrote"), instance)
 }
 
-// continued is a view of an operation that has further steps to take.
-type continued interface {
-	// due reports whether what was observed asks for the next step.
-	due(now time.Time) bool
-}
-
 // viewOf returns the view of an operation and the interests to watch for it, as far as the user
 // may.
 func viewOf(op Operation, grant authz.Grant) (view, []live.Interest, error) {
@@ -190,7 +166,7 @@ func viewOf(op Operation, grant authz.Grant) (view, []live.Interest, error) {
 		}
 		v := &membership{op: op, seen: newSeen(op)}
 		return v, v.interests(), nil
-	case KindCreateInstance:
+	case KindCreateInstance, KindUpdateInstance:
 		v := &creation{op: op, seen: newSeen(op)}
 		return v, v.interests(), nil
 	case KindMoveCluster:
@@ -213,7 +189,7 @@ func viewOf(op Operation, grant authz.Grant) (view, []live.Interest, error) {
 		}
 	}
 	if op.Kind == KindMoveWorkload {
-		v := &moving{op: op}
+		v := &movingWorkload{op: op}
 		return v, v.interests(), nil
 	}
 	v := newPropagation(op)

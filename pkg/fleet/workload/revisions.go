@@ -25,7 +25,10 @@ type Revision struct {
 	// Number is the member's own number for it. Members count for themselves.
 	Number int
 	// Template is the pod template, as the workload itself would have it.
-	Template map[string]any
+	Template  map[string]any
+	CreatedAt time.Time
+	// ChangeCause is the annotation of that name when it was made; nil for none.
+	ChangeCause *string
 }
 
 // MemberRevisions are the revisions that one member keeps.
@@ -39,6 +42,9 @@ type MemberRevisions struct {
 
 // revisionAnnotation is the number that the deployment controller gives.
 const revisionAnnotation = "deployment.kubernetes.io/revision"
+
+// changeCause is the annotation that the controllers copy from a workload.
+const changeCause = "kubernetes.io/change-cause"
 
 // maxRevisions is how many revisions of one workload are read.
 const maxRevisions = 500
@@ -147,7 +153,11 @@ func revisionsOf(kept record, workload *index.Object, objects []*index.Object) (
 		if template == nil {
 			continue
 		}
-		revisions = append(revisions, Revision{Number: int(number), Template: template})
+		r := Revision{Number: int(number), Template: template, CreatedAt: o.Meta.CreationTimestamp.Time}
+		if cause, ok := o.Meta.Annotations[changeCause]; ok {
+			r.ChangeCause = &cause
+		}
+		revisions = append(revisions, r)
 	}
 	slices.SortFunc(revisions, func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) })
 	return revisions, nil

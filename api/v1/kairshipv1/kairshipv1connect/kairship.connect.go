@@ -384,6 +384,9 @@ const (
 	// KairshipListWorkloadEventsProcedure is the fully-qualified name of the Kairship's
 	// ListWorkloadEvents RPC.
 	KairshipListWorkloadEventsProcedure = "/kairship.v1.Kairship/ListWorkloadEvents"
+	// KairshipListWorkloadRevisionsProcedure is the fully-qualified name of the Kairship's
+	// ListWorkloadRevisions RPC.
+	KairshipListWorkloadRevisionsProcedure = "/kairship.v1.Kairship/ListWorkloadRevisions"
 	// KairshipListWorkloadTimelineProcedure is the fully-qualified name of the Kairship's
 	// ListWorkloadTimeline RPC.
 	KairshipListWorkloadTimelineProcedure = "/kairship.v1.Kairship/ListWorkloadTimeline"
@@ -895,6 +898,11 @@ type KairshipClient interface {
 	ListInstanceWorkloads(context.Context, *connect.Request[kairshipv1.ListInstanceWorkloadsRequest]) (*connect.Response[kairshipv1.ListInstanceWorkloadsResponse], error)
 	// Events about the template in the instance, newest first.
 	ListWorkloadEvents(context.Context, *connect.Request[kairshipv1.ListWorkloadEventsRequest]) (*connect.Response[kairshipv1.ListWorkloadEventsResponse], error)
+	// The pod templates that its member clusters keep, those of each cluster with the newest first.
+	//
+	// `rollbackWorkload` can go back to them. `nodes` is null for kinds that have no revisions (Jobs, CronJobs and
+	// custom workloads), and where it runs nowhere.
+	ListWorkloadRevisions(context.Context, *connect.Request[kairshipv1.ListWorkloadRevisionsRequest]) (*connect.Response[kairshipv1.ListWorkloadRevisionsResponse], error)
 	// What changed of it and of its placements, and who changed it through Kairship, the latest change first.
 	ListWorkloadTimeline(context.Context, *connect.Request[kairshipv1.ListWorkloadTimelineRequest]) (*connect.Response[kairshipv1.ListWorkloadTimelineResponse], error)
 	// Workloads of all instances that the caller may see, in one list.
@@ -1791,6 +1799,13 @@ func NewKairshipClient(httpClient connect.HTTPClient, baseURL string, opts ...co
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listWorkloadRevisions: connect.NewClient[kairshipv1.ListWorkloadRevisionsRequest, kairshipv1.ListWorkloadRevisionsResponse](
+			httpClient,
+			baseURL+KairshipListWorkloadRevisionsProcedure,
+			connect.WithSchema(kairshipMethods.ByName("ListWorkloadRevisions")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		listWorkloadTimeline: connect.NewClient[kairshipv1.ListWorkloadTimelineRequest, kairshipv1.ListWorkloadTimelineResponse](
 			httpClient,
 			baseURL+KairshipListWorkloadTimelineProcedure,
@@ -1993,6 +2008,7 @@ type kairshipClient struct {
 	getWorkloadUsage                      *connect.Client[kairshipv1.GetWorkloadUsageRequest, kairshipv1.GetWorkloadUsageResponse]
 	listInstanceWorkloads                 *connect.Client[kairshipv1.ListInstanceWorkloadsRequest, kairshipv1.ListInstanceWorkloadsResponse]
 	listWorkloadEvents                    *connect.Client[kairshipv1.ListWorkloadEventsRequest, kairshipv1.ListWorkloadEventsResponse]
+	listWorkloadRevisions                 *connect.Client[kairshipv1.ListWorkloadRevisionsRequest, kairshipv1.ListWorkloadRevisionsResponse]
 	listWorkloadTimeline                  *connect.Client[kairshipv1.ListWorkloadTimelineRequest, kairshipv1.ListWorkloadTimelineResponse]
 	listWorkloads                         *connect.Client[kairshipv1.ListWorkloadsRequest, kairshipv1.ListWorkloadsResponse]
 	moveWorkload                          *connect.Client[kairshipv1.MoveWorkloadRequest, kairshipv1.MoveWorkloadResponse]
@@ -2648,6 +2664,11 @@ func (c *kairshipClient) ListWorkloadEvents(ctx context.Context, req *connect.Re
 	return c.listWorkloadEvents.CallUnary(ctx, req)
 }
 
+// ListWorkloadRevisions calls kairship.v1.Kairship.ListWorkloadRevisions.
+func (c *kairshipClient) ListWorkloadRevisions(ctx context.Context, req *connect.Request[kairshipv1.ListWorkloadRevisionsRequest]) (*connect.Response[kairshipv1.ListWorkloadRevisionsResponse], error) {
+	return c.listWorkloadRevisions.CallUnary(ctx, req)
+}
+
 // ListWorkloadTimeline calls kairship.v1.Kairship.ListWorkloadTimeline.
 func (c *kairshipClient) ListWorkloadTimeline(ctx context.Context, req *connect.Request[kairshipv1.ListWorkloadTimelineRequest]) (*connect.Response[kairshipv1.ListWorkloadTimelineResponse], error) {
 	return c.listWorkloadTimeline.CallUnary(ctx, req)
@@ -3187,6 +3208,11 @@ type KairshipHandler interface {
 	ListInstanceWorkloads(context.Context, *connect.Request[kairshipv1.ListInstanceWorkloadsRequest]) (*connect.Response[kairshipv1.ListInstanceWorkloadsResponse], error)
 	// Events about the template in the instance, newest first.
 	ListWorkloadEvents(context.Context, *connect.Request[kairshipv1.ListWorkloadEventsRequest]) (*connect.Response[kairshipv1.ListWorkloadEventsResponse], error)
+	// The pod templates that its member clusters keep, those of each cluster with the newest first.
+	//
+	// `rollbackWorkload` can go back to them. `nodes` is null for kinds that have no revisions (Jobs, CronJobs and
+	// custom workloads), and where it runs nowhere.
+	ListWorkloadRevisions(context.Context, *connect.Request[kairshipv1.ListWorkloadRevisionsRequest]) (*connect.Response[kairshipv1.ListWorkloadRevisionsResponse], error)
 	// What changed of it and of its placements, and who changed it through Kairship, the latest change first.
 	ListWorkloadTimeline(context.Context, *connect.Request[kairshipv1.ListWorkloadTimelineRequest]) (*connect.Response[kairshipv1.ListWorkloadTimelineResponse], error)
 	// Workloads of all instances that the caller may see, in one list.
@@ -4079,6 +4105,13 @@ func NewKairshipHandler(svc KairshipHandler, opts ...connect.HandlerOption) (str
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	kairshipListWorkloadRevisionsHandler := connect.NewUnaryHandler(
+		KairshipListWorkloadRevisionsProcedure,
+		svc.ListWorkloadRevisions,
+		connect.WithSchema(kairshipMethods.ByName("ListWorkloadRevisions")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	kairshipListWorkloadTimelineHandler := connect.NewUnaryHandler(
 		KairshipListWorkloadTimelineProcedure,
 		svc.ListWorkloadTimeline,
@@ -4406,6 +4439,8 @@ func NewKairshipHandler(svc KairshipHandler, opts ...connect.HandlerOption) (str
 			kairshipListInstanceWorkloadsHandler.ServeHTTP(w, r)
 		case KairshipListWorkloadEventsProcedure:
 			kairshipListWorkloadEventsHandler.ServeHTTP(w, r)
+		case KairshipListWorkloadRevisionsProcedure:
+			kairshipListWorkloadRevisionsHandler.ServeHTTP(w, r)
 		case KairshipListWorkloadTimelineProcedure:
 			kairshipListWorkloadTimelineHandler.ServeHTTP(w, r)
 		case KairshipListWorkloadsProcedure:
@@ -4947,6 +4982,10 @@ func (UnimplementedKairshipHandler) ListInstanceWorkloads(context.Context, *conn
 
 func (UnimplementedKairshipHandler) ListWorkloadEvents(context.Context, *connect.Request[kairshipv1.ListWorkloadEventsRequest]) (*connect.Response[kairshipv1.ListWorkloadEventsResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ListWorkloadEvents is not implemented"))
+}
+
+func (UnimplementedKairshipHandler) ListWorkloadRevisions(context.Context, *connect.Request[kairshipv1.ListWorkloadRevisionsRequest]) (*connect.Response[kairshipv1.ListWorkloadRevisionsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ListWorkloadRevisions is not implemented"))
 }
 
 func (UnimplementedKairshipHandler) ListWorkloadTimeline(context.Context, *connect.Request[kairshipv1.ListWorkloadTimelineRequest]) (*connect.Response[kairshipv1.ListWorkloadTimelineResponse], error) {

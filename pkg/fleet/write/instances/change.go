@@ -13,6 +13,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
@@ -82,14 +83,19 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 			return nil, err
 		}
 	}
-	if in.DryRun {
-		return s.payload(tried), nil
-	}
-	if err := s.change(ctx, before, i, credentials, moves); err != nil {
+	found, err := s.preflight(ctx, before, i)
+	if err != nil {
 		return nil, err
 	}
-	s.await(ctx, i)
-	return s.payload(i), nil
+	p := s.payload(tried)
+	if !in.DryRun {
+		if err := s.change(ctx, before, i, credentials, moves); err != nil {
+			return nil, err
+		}
+		p = s.begun(ctx, i, operation.KindUpdateInstance)
+	}
+	p.Checks = found
+	return p, nil
 }
 
 // change writes a changed instance, and its new credentials if there are any; moves reports whether

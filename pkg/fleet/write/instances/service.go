@@ -47,8 +47,9 @@ type Service struct {
 // Payload is an instance that was written.
 type Payload struct {
 	Instance *instance.Instance
-	// Operation is the ID under which the progress of a new instance is followed; nil
-	// for a dry run, and for changes.
+	// Checks are what was found out before an upgrade.
+	Checks []Check
+	// Operation is the ID under which the progress is followed; nil for a dry run.
 	Operation *string
 	// ConsistencyToken is always nil: instances are watched, not indexed.
 	ConsistencyToken *string
@@ -131,14 +132,14 @@ func (s *Service) Register(ctx context.Context, in RegisterInput) (*Payload, err
 	if err := s.createCredentials(ctx, i, credentials, false); err != nil {
 		return nil, s.undo(ctx, i, err)
 	}
-	return s.begun(ctx, i), nil
+	return s.begun(ctx, i, operation.KindCreateInstance), nil
 }
 
-// begun is the payload of an instance that was just made.
-func (s *Service) begun(ctx context.Context, i *v1alpha1.Instance) *Payload {
+// begun is the payload of an instance that was just made or changed.
+func (s *Service) begun(ctx context.Context, i *v1alpha1.Instance, kind operation.Kind) *Payload {
 	s.await(ctx, i)
 	p := s.payload(i)
-	p.Operation = s.Operations.Begin(ctx, operation.Operation{Kind: operation.KindCreateInstance, Instance: i.Name, Version: i.ResourceVersion})
+	p.Operation = s.Operations.Begin(ctx, operation.Operation{Kind: kind, Instance: i.Name, Version: i.ResourceVersion})
 	return p
 }
 
@@ -170,7 +171,7 @@ func (s *Service) Create(ctx context.Context, in CreateInput) (*Payload, error) 
 	if in.DryRun {
 		return s.payload(i), nil
 	}
-	return s.begun(ctx, i), nil
+	return s.begun(ctx, i, operation.KindCreateInstance), nil
 }
 
 // described is an Instance with what every one can have.

@@ -6,10 +6,9 @@ import (
 	"strings"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
-	"github.com/kairship-io/kairship/pkg/fleet/operation"
+	"github.com/kairship-io/kairship/pkg/fleet/moving"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
 
@@ -33,24 +32,24 @@ func planOf(p *policyv1alpha1.PropagationPolicy, w workload.Named, from, to []st
 	switch {
 	case a == nil || len(a.ClusterNames) == 0 || len(p.Spec.Placement.ClusterAffinities) > 0:
 		return nil, apierror.Invalid("input.name", "policy %q names no member clusters that could be exchanged: it chooses them in another way, so change it with a mutation of policies", p.Name)
-	case !alone(p.Spec.ResourceSelectors, w):
+	case !alone(p, w):
 		return nil, apierror.Invalid("input.name", "policy %q may send other workloads too, which would move with it: give this one a policy of its own, or change the policy", p.Name)
 	}
 	out := &plan{before: slices.Clone(a.ClusterNames), gradual: gradual(&p.Spec.Placement)}
-	under := underWay(p)
+	under := moving.Of(p)
 	switch {
-	case under != nil && (!slices.Equal(under.from, from) || !slices.Equal(under.to, to)):
+	case under != nil && !under.Is(from, to):
 		return nil, apierror.At(apierror.New(apierror.CodeConflict, "it is moving from %s to %s: wait until that is done, or cancel it",
-			strings.Join(under.from, ", "), strings.Join(under.to, ", ")), "input.from")
+			strings.Join(under.From, ", "), strings.Join(under.To, ", ")), "input.from")
 	case under != nil:
-		out.begun, out.before = true, under.before
+		out.begun, out.before = true, under.Before
 	}
 	for i, name := range from {
 		if !slices.Contains(out.before, name) {
 			return nil, apierror.Invalid(fmt.Sprintf("input.from[%d]", i), "policy %q does not send it to %q; it names %s", p.Name, name, strings.Join(out.before, ", "))
 		}
 	}
-	out.after = slices.DeleteFunc(slices.Clone(out.before), func(name string) bool { return slices.Contains(from, name) })
+	out.after = moving.Without(out.before, from)
 	out.during = slices.Clone(out.before)
 	for _, name := range to {
 		if !slices.Contains(out.after, name) {
@@ -85,30 +84,13 @@ func check(from, to []string) error {
 	return nil
 }
 
-// alone reports whether selectors select no workload but one.
-func alone(selectors []policyv1alpha1.ResourceSelector, w workload.Named) bool {
-	for _, s := range selectors {
-		kind, is := workload.KindFromGVK(schema.FromAPIVersionAndKind(s.APIVersion, s.Kind))
-		if is && (kind != w.Kind || s.Name != w.Name || (s.Namespace != "" && s.Namespace != w.Namespace)) {
-			return false
-		}
-	}
-	return true
+// alone reports whether a policy sends no workload but one.
+func alone(p *policyv1alpha1.PropagationPolicy, w workload.Named) bool {
+	one, ok := moving.Sent(p)
+	return ok && one.Kind == w.Kind && one.Namespace == w.Namespace && one.Name == w.Name
 }
 
 // gradual reports whether more clusters give more replicas, and take none from those that there are.
 func gradual(p *policyv1alpha1.Placement) bool {
 	return p.ReplicaSchedulingType() == policyv1alpha1.ReplicaSchedulingTypeDuplicated && len(p.SpreadConstraints) == 0
-}
-
-// move is a move that is under way, as the policy records it.
-type move struct{ from, to, before []string }
-
-// underWay is the move that a policy records; nil for none.
-func underWay(p *policyv1alpha1.PropagationPolicy) *move {
-	from, to, before := p.Annotations[operation.MoveFrom], p.Annotations[operation.MoveTo], p.Annotations[operation.MoveBefore]
-	if from == "" || to == "" || before == "" {
-		return nil
-	}
-	return &move{strings.Split(from, ","), strings.Split(to, ","), strings.Split(before, ",")}
 }

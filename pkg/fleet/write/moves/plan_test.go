@@ -8,7 +8,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
-	"github.com/kairship-io/kairship/pkg/fleet/operation"
+	"github.com/kairship-io/kairship/pkg/fleet/moving"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
 
@@ -18,7 +18,7 @@ func TestPlanOf(t *testing.T) {
 	settings := policyv1alpha1.ResourceSelector{APIVersion: "v1", Kind: "ConfigMap"}
 	others := policyv1alpha1.ResourceSelector{APIVersion: "apps/v1", Kind: "StatefulSet"}
 	divided := &policyv1alpha1.ReplicaSchedulingStrategy{ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided}
-	marked := map[string]string{operation.MoveFrom: "m2", operation.MoveTo: "m1", operation.MoveBefore: "m2,m3"}
+	marked := map[string]string{moving.FromAnnotation: "m2", moving.ToAnnotation: "m1", moving.BeforeAnnotation: "m2,m3"}
 	for _, tt := range []struct {
 		reason    string
 		selectors []policyv1alpha1.ResourceSelector
@@ -44,7 +44,7 @@ func TestPlanOf(t *testing.T) {
 			ResourceSelectors: tt.selectors,
 			Placement:         policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: tt.names}, ReplicaScheduling: tt.strategy},
 		}}
-		p.Annotations = tt.marks
+		p.Namespace, p.Annotations = "shop", tt.marks
 		got, err := planOf(p, w, []string{tt.from}, []string{tt.to})
 		if tt.code != "" {
 			if !apierror.Is(err, tt.code) || !strings.HasPrefix(err.Error(), tt.wrong+": ") {

@@ -2,9 +2,7 @@ package moves
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"strings"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -12,12 +10,12 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/fleet/moving"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/preview"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
-	"github.com/kairship-io/kairship/pkg/index"
 )
 
 // WorkloadInput is the input of moveWorkload.
@@ -60,8 +58,8 @@ type held struct {
 var movePaths = write.Paths{"": "input.name!"}
 
 // Move has a workload leave some member clusters for others. Where the policy duplicates the workload, it
-// names the old and the new clusters until the workload is ready in the new ones; then it drops the old. Where it
-// divides the replicas, it changes at once. Sent again, it goes on with what it began.
+// names the old and the new clusters until the workload is ready in the new ones; then the controller workload-moves
+// drops the old. Where it divides the replicas, it changes at once.
 func (s *Service) Move(ctx context.Context, in WorkloadInput) (*WorkloadPayload, error) {
 	site, err := s.Writer.To(ctx, in.Instance)
 	if err != nil {
@@ -105,63 +103,27 @@ func (s *Service) Move(ctx context.Context, in WorkloadInput) (*WorkloadPayload,
 	return out, s.begin(ctx, site, &in, h, p, out)
 }
 
-// begin writes what a move begins with, and finishes it where the workload is ready already.
+// begin writes what a move begins with. Sent again while the move is under way, it records it anew, and changes nothing.
 func (s *Service) begin(ctx context.Context, site *write.Site, in *WorkloadInput, h *held, p *plan, out *WorkloadPayload) error {
 	op := operation.Operation{
 		Kind: operation.KindMoveWorkload, Instance: in.Instance, Leaves: in.From, Enters: in.To,
 		Objects: []operation.Object{objectOf(h.kind, h.policy.Namespace, h.policy.Name), objectOf(templateKind(in.Kind), in.Namespace, in.Name)},
 	}
-	var (
-		o   *write.Outcome
-		err error
-	)
-	switch {
-	case p.begun:
-		if in.DryRun {
-			return nil
-		}
-		o, err = s.finish(ctx, site, op)
-	case p.gradual:
-		o, err = h.write(ctx, site, p.during, map[string]any{
-			operation.MoveFrom: strings.Join(in.From, ","), operation.MoveTo: strings.Join(in.To, ","), operation.MoveBefore: strings.Join(p.before, ","),
-		}, in.DryRun)
-	default:
-		o, err = h.write(ctx, site, p.after, nil, in.DryRun)
+	clusters, record := p.after, (*moving.Move)(nil)
+	if p.gradual {
+		clusters, record = p.during, &moving.Move{From: in.From, To: in.To, Before: p.before}
 	}
+	if p.begun {
+		clusters = h.policy.Spec.Placement.ClusterAffinity.ClusterNames
+	}
+	o, err := h.write(ctx, site, clusters, record, in.DryRun)
 	if err != nil || in.DryRun {
 		return err
 	}
-	out.Finished = !p.gradual || (p.begun && o != nil)
-	if o != nil {
-		op.Objects[0].ResourceVersion = o.Version.ResourceVersion
-	}
+	out.Finished = !p.gradual
+	op.Objects[0].ResourceVersion = o.Version.ResourceVersion
 	out.Operation, out.ConsistencyToken = s.Operations.Begin(ctx, op), s.Writer.Token(ctx, o)
 	return nil
-}
-
-// finish drops the clusters that are left from the policy, once the workload is ready in the others. It
-// returns nil where that is not due.
-func (s *Service) finish(ctx context.Context, site *write.Site, op operation.Operation) (*write.Outcome, error) {
-	policy, template := op.Objects[0], op.Objects[1]
-	h, err := read(ctx, site, kindOf(policy), policy.Namespace, policy.Name)
-	if err != nil {
-		return nil, err
-	}
-	under := underWay(h.policy)
-	if under == nil || !slices.Equal(under.from, op.Leaves) || !slices.Equal(under.to, op.Enters) || h.policy.Spec.Placement.ClusterAffinity == nil {
-		return nil, nil //nolint:nilnil // It was finished, or cancelled.
-	}
-	kind, _ := workload.KindFromGVR(template.Type().GroupVersionResource())
-	w, err := s.Workloads.Get(ctx, op.Instance, kind, template.Namespace, template.Name, workload.Needs{Template: index.Known, Status: true})
-	if err != nil || w == nil {
-		return nil, err
-	}
-	status, err := s.Workloads.Status(ctx, w.Base())
-	if err != nil || !operation.Entered(status, op.Enters) {
-		return nil, err
-	}
-	after := slices.DeleteFunc(slices.Clone(h.policy.Spec.Placement.ClusterAffinity.ClusterNames), func(name string) bool { return slices.Contains(op.Leaves, name) })
-	return h.write(ctx, site, after, map[string]any{operation.MoveFrom: nil, operation.MoveTo: nil, operation.MoveBefore: nil}, false)
 }
 
 // cancel gives the policy back what it named before a move.
@@ -169,7 +131,7 @@ func (s *Service) cancel(ctx context.Context, site *write.Site, in *WorkloadInpu
 	if !p.begun {
 		return apierror.In(apierror.At(apierror.New(apierror.CodeConflict, "no such move is under way: it is done, or was not begun; move it back instead"), "input.cancel"), in.Instance)
 	}
-	o, err := h.write(ctx, site, p.before, map[string]any{operation.MoveFrom: nil, operation.MoveTo: nil, operation.MoveBefore: nil}, in.DryRun)
+	o, err := h.write(ctx, site, p.before, nil, in.DryRun)
 	if err != nil {
 		return err
 	}
@@ -211,16 +173,9 @@ func read(ctx context.Context, site *write.Site, k write.Kind, namespace, name s
 	return h, runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, h.policy)
 }
 
-// write changes the clusters that the policy names, and annotations; nil removes one. It is a conflict when another
-// client has changed the policy since it was read.
-func (h *held) write(ctx context.Context, site *write.Site, clusters []string, annotations map[string]any, dryRun bool) (*write.Outcome, error) {
-	metadata := map[string]any{"resourceVersion": h.policy.ResourceVersion}
-	if annotations != nil {
-		metadata["annotations"] = annotations
-	}
-	change, err := json.Marshal(map[string]any{
-		"metadata": metadata, "spec": map[string]any{"placement": map[string]any{"clusterAffinity": map[string]any{"clusterNames": clusters}}},
-	})
+// write changes the clusters that the policy names, and records a move; nil records none.
+func (h *held) write(ctx context.Context, site *write.Site, clusters []string, record *moving.Move, dryRun bool) (*write.Outcome, error) {
+	change, err := moving.Patch(h.policy, clusters, record)
 	if err != nil {
 		return nil, err
 	}
@@ -233,8 +188,4 @@ func templateKind(k workload.Kind) write.Kind {
 
 func objectOf(k write.Kind, namespace, name string) operation.Object {
 	return operation.Object{Group: k.Group, Version: k.Version, Resource: k.Resource, Kind: k.Kind, Namespace: namespace, Name: name}
-}
-
-func kindOf(o operation.Object) write.Kind {
-	return write.Kind{GroupVersionResource: o.Type().GroupVersionResource(), Kind: o.Kind, Namespaced: o.Namespace != ""}
 }

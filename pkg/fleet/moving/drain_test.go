@@ -1,4 +1,4 @@
-package moves
+package moving
 
 import (
 	"testing"
