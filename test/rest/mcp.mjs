@@ -136,6 +136,8 @@ const stale = await call(alice, 'apply', settings('2'));
 await confirmed('apply', settings('3'));
 assert.match((await call(alice, 'apply', { ...settings('2'), confirm: stale.confirm })).refused, /CONFLICT/, 'the object was changed since');
 assert.equal((await call(alice, 'apply', { instance: 'alpha', manifests: 'apiVersion: v1\nkind: None\nmetadata: {name: a}\n' })).confirm, undefined);
+const withSecret = settings('4').manifests + '---\napiVersion: v1\nkind: Secret\nmetadata: {name: mcp, namespace: shop}\n';
+assert.match((await call(alice, 'apply', { instance: 'alpha', manifests: withSecret })).refused, /Secret mcp .*FORBIDDEN/, 'an assistant writes a Secret');
 const removed = await fetch(`${fleet.kairshipURL}/api/v1/instances/alpha/resource?version=v1&resource=configmaps&namespace=shop&name=mcp`, { method: 'DELETE', headers: { ...headersOf('alice'), 'content-type': 'application/json' } });
 assert.equal(removed.status, 200, await removed.text());
 const by = await call(admin, 'activity', {});

@@ -150,6 +150,9 @@ func (c *changer) try(ctx context.Context, req *mcp.CallToolRequest, given map[s
 	if object == nil {
 		return failed(strings.Join(problems, "\n")), nil
 	}
+	if secret := secretAmong(object); secret != "" {
+		return failed("manifests: Secret " + secret + " is not written by an assistant, and nothing else with it: leave it out (FORBIDDEN)"), nil
+	}
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(object, &fields); err != nil {
 		return nil, err
@@ -166,6 +169,25 @@ func (c *changer) try(ctx context.Context, req *mcp.CallToolRequest, given map[s
 		return nil, err
 	}
 	return answer(object, problems), nil
+}
+
+// secretAmong names a Secret among the results of a dry run; empty for none. Without its confirmation, nothing is written.
+func secretAmong(object json.RawMessage) string {
+	var tried struct {
+		Results []struct{ Kind, Name *string }
+	}
+	if json.Unmarshal(object, &tried) != nil {
+		return ""
+	}
+	for _, r := range tried.Results {
+		if r.Kind != nil && *r.Kind == "Secret" {
+			if r.Name == nil {
+				return "without a name"
+			}
+			return *r.Name
+		}
+	}
+	return ""
 }
 
 // versionOf is the version of what a dry run saw; empty where it could not be written.

@@ -53,6 +53,9 @@ func newScene(t *testing.T, writes bool) *scene {
 			"RestartWorkload": `{"data":{"restartWorkload":{"workload":{"name":"a","resourceVersion":"7"},"consistencyToken":null}}}`,
 			"ApplyManifests":  `{"data":{"applyManifests":{"applied":false,"fingerprint":null,"results":[]}}}`,
 		}
+		if of.Variables["manifests"] == "with a Secret" {
+			answers["ApplyManifests"] = `{"data":{"applyManifests":{"applied":true,"fingerprint":"f","results":[{"kind":"ConfigMap","name":"a"},{"kind":"Secret","name":"b"}]}}}`
+		}
 		_, _ = w.Write([]byte(answers[of.DocumentID]))
 	})
 	var jar *cookie.Jar
@@ -164,6 +167,9 @@ func TestWritesAreConfirmed(t *testing.T) {
 	}
 	if token := confirmationOf(t, session, "apply", map[string]any{"instance": "alpha", "manifests": "a"}); token != "" {
 		t.Error("what cannot be applied has a confirmation")
+	}
+	if text, isError := call(t, session, "apply", map[string]any{"instance": "alpha", "manifests": "with a Secret"}); !isError || !strings.Contains(text, "Secret b") || strings.Contains(text, `"confirm"`) {
+		t.Errorf("a Secret: %s", text)
 	}
 }
 
