@@ -34,7 +34,7 @@ func (ec *executionContext) _ResourceIngress_className(ctx context.Context, fiel
 			return ec.fieldContext_ResourceIngress_className(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.ClassName(), nil
+			return obj.ClassName, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
@@ -45,7 +45,7 @@ func (ec *executionContext) _ResourceIngress_className(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ResourceIngress_className(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceIngress", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceIngress", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ResourceIngress_addresses(ctx context.Context, field graphql.CollectedField, obj *resource.IngressView) (ret graphql.Marshaler) {
@@ -57,7 +57,7 @@ func (ec *executionContext) _ResourceIngress_addresses(ctx context.Context, fiel
 			return ec.fieldContext_ResourceIngress_addresses(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Addresses(), nil
+			return obj.Addresses, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
@@ -68,7 +68,7 @@ func (ec *executionContext) _ResourceIngress_addresses(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ResourceIngress_addresses(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceIngress", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceIngress", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ResourceIngress_tlsHosts(ctx context.Context, field graphql.CollectedField, obj *resource.IngressView) (ret graphql.Marshaler) {
@@ -80,7 +80,7 @@ func (ec *executionContext) _ResourceIngress_tlsHosts(ctx context.Context, field
 			return ec.fieldContext_ResourceIngress_tlsHosts(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.TLSHosts(), nil
+			return obj.TLSHosts, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
@@ -91,7 +91,7 @@ func (ec *executionContext) _ResourceIngress_tlsHosts(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ResourceIngress_tlsHosts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceIngress", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceIngress", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ResourceIngress_rules(ctx context.Context, field graphql.CollectedField, obj *resource.IngressView) (ret graphql.Marshaler) {
@@ -103,7 +103,7 @@ func (ec *executionContext) _ResourceIngress_rules(ctx context.Context, field gr
 			return ec.fieldContext_ResourceIngress_rules(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Rules(), nil
+			return obj.Rules, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []resource.IngressRule) graphql.Marshaler {
@@ -117,7 +117,7 @@ func (ec *executionContext) fieldContext_ResourceIngress_rules(_ context.Context
 	fc = &graphql.FieldContext{
 		Object:     "ResourceIngress",
 		Field:      field,
-		IsMethod:   true,
+		IsMethod:   false,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ResourceIngressRule(ctx, field)
@@ -319,7 +319,7 @@ func (ec *executionContext) _ResourceService_type(ctx context.Context, field gra
 			return ec.fieldContext_ResourceService_type(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Type(), nil
+			return obj.Type, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -330,7 +330,7 @@ func (ec *executionContext) _ResourceService_type(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ResourceService_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceService", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceService", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ResourceService_clusterIPs(ctx context.Context, field graphql.CollectedField, obj *resource.ServiceView) (ret graphql.Marshaler) {
@@ -342,7 +342,7 @@ func (ec *executionContext) _ResourceService_clusterIPs(ctx context.Context, fie
 			return ec.fieldContext_ResourceService_clusterIPs(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.ClusterIPs(), nil
+			return obj.ClusterIPs, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
@@ -353,7 +353,7 @@ func (ec *executionContext) _ResourceService_clusterIPs(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ResourceService_clusterIPs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceService", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceService", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ResourceService_addresses(ctx context.Context, field graphql.CollectedField, obj *resource.ServiceView) (ret graphql.Marshaler) {
@@ -365,7 +365,7 @@ func (ec *executionContext) _ResourceService_addresses(ctx context.Context, fiel
 			return ec.fieldContext_ResourceService_addresses(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Addresses(), nil
+			return obj.Addresses, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
@@ -376,7 +376,7 @@ func (ec *executionContext) _ResourceService_addresses(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ResourceService_addresses(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceService", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceService", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ResourceService_externalName(ctx context.Context, field graphql.CollectedField, obj *resource.ServiceView) (ret graphql.Marshaler) {
@@ -388,7 +388,7 @@ func (ec *executionContext) _ResourceService_externalName(ctx context.Context, f
 			return ec.fieldContext_ResourceService_externalName(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.ExternalName(), nil
+			return obj.ExternalName, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
@@ -399,7 +399,7 @@ func (ec *executionContext) _ResourceService_externalName(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ResourceService_externalName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceService", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceService", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ResourceService_ports(ctx context.Context, field graphql.CollectedField, obj *resource.ServiceView) (ret graphql.Marshaler) {
@@ -411,7 +411,7 @@ func (ec *executionContext) _ResourceService_ports(ctx context.Context, field gr
 			return ec.fieldContext_ResourceService_ports(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Ports(), nil
+			return obj.Ports, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []resource.ServicePort) graphql.Marshaler {
@@ -425,7 +425,7 @@ func (ec *executionContext) fieldContext_ResourceService_ports(_ context.Context
 	fc = &graphql.FieldContext{
 		Object:     "ResourceService",
 		Field:      field,
-		IsMethod:   true,
+		IsMethod:   false,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ResourceServicePort(ctx, field)
@@ -443,7 +443,7 @@ func (ec *executionContext) _ResourceService_selector(ctx context.Context, field
 			return ec.fieldContext_ResourceService_selector(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Selector(), nil
+			return obj.Selector, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
@@ -457,7 +457,7 @@ func (ec *executionContext) fieldContext_ResourceService_selector(_ context.Cont
 	fc = &graphql.FieldContext{
 		Object:     "ResourceService",
 		Field:      field,
-		IsMethod:   true,
+		IsMethod:   false,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Label(ctx, field)
@@ -475,7 +475,7 @@ func (ec *executionContext) _ResourceServicePort_name(ctx context.Context, field
 			return ec.fieldContext_ResourceServicePort_name(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Name(), nil
+			return obj.Name, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
@@ -486,7 +486,7 @@ func (ec *executionContext) _ResourceServicePort_name(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ResourceServicePort_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceServicePort", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ResourceServicePort_protocol(ctx context.Context, field graphql.CollectedField, obj *resource.ServicePort) (ret graphql.Marshaler) {
@@ -498,7 +498,7 @@ func (ec *executionContext) _ResourceServicePort_protocol(ctx context.Context, f
 			return ec.fieldContext_ResourceServicePort_protocol(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Protocol(), nil
+			return obj.Protocol, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -509,7 +509,7 @@ func (ec *executionContext) _ResourceServicePort_protocol(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ResourceServicePort_protocol(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceServicePort", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ResourceServicePort_port(ctx context.Context, field graphql.CollectedField, obj *resource.ServicePort) (ret graphql.Marshaler) {
@@ -521,7 +521,7 @@ func (ec *executionContext) _ResourceServicePort_port(ctx context.Context, field
 			return ec.fieldContext_ResourceServicePort_port(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Port(), nil
+			return obj.Port, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
@@ -532,7 +532,7 @@ func (ec *executionContext) _ResourceServicePort_port(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ResourceServicePort_port(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceServicePort", field, true, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _ResourceServicePort_targetPort(ctx context.Context, field graphql.CollectedField, obj *resource.ServicePort) (ret graphql.Marshaler) {
@@ -544,7 +544,7 @@ func (ec *executionContext) _ResourceServicePort_targetPort(ctx context.Context,
 			return ec.fieldContext_ResourceServicePort_targetPort(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.TargetPort(), nil
+			return obj.TargetPort, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -555,7 +555,7 @@ func (ec *executionContext) _ResourceServicePort_targetPort(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_ResourceServicePort_targetPort(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceServicePort", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ResourceServicePort_nodePort(ctx context.Context, field graphql.CollectedField, obj *resource.ServicePort) (ret graphql.Marshaler) {
@@ -567,7 +567,7 @@ func (ec *executionContext) _ResourceServicePort_nodePort(ctx context.Context, f
 			return ec.fieldContext_ResourceServicePort_nodePort(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.NodePort(), nil
+			return obj.NodePort, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
@@ -578,7 +578,7 @@ func (ec *executionContext) _ResourceServicePort_nodePort(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ResourceServicePort_nodePort(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceServicePort", field, true, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 // endregion **************************** field.gotpl *****************************

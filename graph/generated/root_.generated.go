@@ -2161,7 +2161,7 @@ type ComplexityRoot struct {
 		Instances          func(childComplexity int, first *int, after *string, filter *instance.Filter, orderBy *object.Order) int
 		Node               func(childComplexity int, id string) int
 		Pods               func(childComplexity int, first *int, after *string, filter *pod.Filter, orderBy *pod.Order) int
-		Resources          func(childComplexity int, group string, version string, resource string, instances []string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
+		Resources          func(childComplexity int, group string, version string, resource string, instances []string, inMembers bool, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		Search             func(childComplexity int, text string, first *int, types []search.Type) int
 		Viewer             func(childComplexity int) int
 		WhoCan             func(childComplexity int, instance string, namespace *string, verb rolebinding.Verb, resource string) int
@@ -12153,7 +12153,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Resources(childComplexity, args["group"].(string), args["version"].(string), args["resource"].(string), args["instances"].([]string), args["first"].(*int), args["after"].(*string), args["filter"].(*resource.Filter), args["orderBy"].(*object.Order)), true
+		return e.ComplexityRoot.Query.Resources(childComplexity, args["group"].(string), args["version"].(string), args["resource"].(string), args["instances"].([]string), args["inMembers"].(bool), args["first"].(*int), args["after"].(*string), args["filter"].(*resource.Filter), args["orderBy"].(*object.Order)), true
 	case "Query.search":
 		if e.ComplexityRoot.Query.Search == nil {
 			break
@@ -23190,6 +23190,12 @@ enum ActivationPreference @goModel(model: "github.com/kairship-io/kairship/pkg/f
     resource: String!
     "Only of these instances."
     instances: [String!]
+    """
+    Those in the member clusters of these instances, as collected from them, instead of those of the instances themselves; see
+    ` + "`" + `MemberCluster.resources` + "`" + `. A member of which the kind is not collected has an error beside the list; members that are not in
+    the inventory are not collected at all.
+    """
+    inMembers: Boolean! = false
     "How many to return: 1 to 500, 50 unless told."
     first: Int
     "Continue after this cursor."

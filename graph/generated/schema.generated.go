@@ -53,7 +53,7 @@ type QueryResolver interface {
 	Instance(ctx context.Context, name string) (*instance.Instance, error)
 	Instances(ctx context.Context, first *int, after *string, filter *instance.Filter, orderBy *object.Order) (*page.Connection[*instance.Instance], error)
 	Pods(ctx context.Context, first *int, after *string, filter *pod.Filter, orderBy *pod.Order) (*page.Connection[*pod.Pod], error)
-	Resources(ctx context.Context, group string, version string, resource string, instances []string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error)
+	Resources(ctx context.Context, group string, version string, resource string, instances []string, inMembers bool, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error)
 	WhoCan(ctx context.Context, instance string, namespace *string, verb rolebinding.Verb, resource string) (*rolebinding.WhoCan, error)
 	Search(ctx context.Context, text string, first *int, types []search.Type) (*search.Result, error)
 	Workloads(ctx context.Context, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error)
@@ -369,38 +369,46 @@ func (ec *executionContext) field_Query_resources_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["instances"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "inMembers",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["inMembers"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "first",
 		func(ctx context.Context, v any) (*int, error) {
 			return ec.unmarshalOInt2ᚖint(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["first"] = arg4
-	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+	args["first"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "after",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["after"] = arg5
-	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+	args["after"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*resource.Filter, error) {
 			return ec.unmarshalOResourceFilter2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋresourceᚐFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["filter"] = arg6
-	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+	args["filter"] = arg7
+	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
 		func(ctx context.Context, v any) (*object.Order, error) {
 			return ec.unmarshalOResourceOrder2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrder(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["orderBy"] = arg7
+	args["orderBy"] = arg8
 	return args, nil
 }
 
@@ -1713,7 +1721,7 @@ func (ec *executionContext) _Query_resources(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Resources(ctx, fc.Args["group"].(string), fc.Args["version"].(string), fc.Args["resource"].(string), fc.Args["instances"].([]string), fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*resource.Filter), fc.Args["orderBy"].(*object.Order))
+			return ec.Resolvers.Query().Resources(ctx, fc.Args["group"].(string), fc.Args["version"].(string), fc.Args["resource"].(string), fc.Args["instances"].([]string), fc.Args["inMembers"].(bool), fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*resource.Filter), fc.Args["orderBy"].(*object.Order))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

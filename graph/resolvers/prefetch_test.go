@@ -154,6 +154,7 @@ func (allCollected) Collected(context.Context, string, schema.GroupVersionResour
 var sensible = strings.NewReplacer(
 	`customKinds: ["té\"xt", "té\"xt"]`, `customKinds: ["Rollout.argoproj.io", "Job.batch.volcano.sh"]`, `labelSelector: "té\"xt"`, `labelSelector: "app=web"`, `"té\"xt"`, `"text"`,
 	`instances: ["té\"xt", "té\"xt"], `, ``, `instances: [], `, ``, // Inside an instance they are another one's.
+	`drifted: true, `, ``, `drifted: false, `, ``, // Not beside customKinds.
 )
 
 // notReadAhead are the lists of an instance that are not read ahead: timelines are read together where

@@ -56,8 +56,12 @@ func (r *memberClusterResolver) Resources(ctx context.Context, obj *membercluste
 	return r.inMember(ctx, nameOf(obj), kindOf(group, version, resource), namespace, pageArgs(first, after), filter, orderBy)
 }
 
-func (r *queryResolver) Resources(ctx context.Context, group string, version string, resource string, instances []string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error) {
-	c, lacking, err := r.Fleet.Resources.ListEverywhere(ctx, instances, kindOf(group, version, resource), pageArgs(first, after), filter, orderBy, wantsCount(ctx), itemDetail(ctx))
+func (r *queryResolver) Resources(ctx context.Context, group string, version string, resource string, instances []string, inMembers bool, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error) {
+	list := r.Fleet.Resources.ListEverywhere
+	if inMembers {
+		list = r.Fleet.Resources.ListInAllMembers
+	}
+	c, lacking, err := list(ctx, instances, kindOf(group, version, resource), pageArgs(first, after), filter, orderBy, wantsCount(ctx), itemDetail(ctx))
 	for _, missing := range lacking {
 		graphql.AddError(ctx, missing)
 	}

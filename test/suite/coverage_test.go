@@ -79,7 +79,8 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	for _, argument := range []string{"first", "after", "filter.instances", "filter.users", "filter.ways", "filter.outcomes", "filter.kinds", "filter.namespaces", "filter.names", "filter.from", "filter.to"} {
 		tried["Query.activity("+argument+")"] = true // TestActivity
 	}
-	tried["Query.node(id)"] = true // TestEveryIDLeadsBack
+	tried["Query.resources(inMembers)"] = true // TestResourcesInMembersAreConfined
+	tried["Query.node(id)"] = true             // TestEveryIDLeadsBack
 	tried["Query._entities(representations)"] = true
 	// TestMatrix, TestOneNamespaceAlone
 	tried["Viewer.can(instance)"], tried["Viewer.can(namespace)"] = true, true

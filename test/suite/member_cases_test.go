@@ -147,7 +147,14 @@ func TestResourcesInMembersAreConfined(t *testing.T) {
 	nodesOf := func(instance, member string) string {
 		return fmt.Sprintf(`instance(name: %q) { memberCluster(name: %q) { clusterNodes(filter: {name: ["m1-node-1"]}) { totalCount nodes { name } } } }`, instance, member)
 	}
-	const frontendName = `, filter: {name: ["frontend"]}`
+	everywhere := func(group, plural, arguments string) string {
+		return fmt.Sprintf(`resources(inMembers: true, group: %q, version: "v1", resource: %q%s) %s`, group, plural, arguments, counted)
+	}
+	const (
+		frontendName   = `, filter: {name: ["frontend"]}`
+		frontendInShop = `, filter: {name: ["frontend"], namespaces: ["shop"]}`
+		anyNode        = `, filter: {name: ["m1-node-1", "m2-node-1", "m3-node-1"]}`
+	)
 	poll.Until(t, propagationTimeout, "the viewer sees the Deployment", func(ctx context.Context) error {
 		names, _, err := resourceNames(ctx, viewer.Client, resourcesIn("m1", "apps", "deployments", frontendName, counted))
 		if err == nil && len(names) != 1 {
@@ -183,6 +190,18 @@ func TestResourcesInMembersAreConfined(t *testing.T) {
 		{"the viewer", viewer.Client, resourcesIn("m1", "", "namespaces", "", counted), "1: shop"},
 		{"the viewer", viewer.Client, resourcesIn("m1", "", "namespaces", `, filter: {name: ["ops"]}`, counted), "0:"},
 		{"the viewer", viewer.Client, resourcesIn("m1", "apps", "daemonsets", `, namespace: "ops"`, counted), "0:"},
+		{"alice", on.as(t, "alice"), everywhere("apps", "deployments", frontendInShop), "2: frontend frontend"},
+		{"alice", on.as(t, "alice"), everywhere("", "nodes", anyNode), "2: m1-node-1 m2-node-1"},
+		{"bob", on.as(t, "bob"), everywhere("apps", "deployments", frontendInShop), "0:"},
+		{"bob", on.as(t, "bob"), everywhere("", "nodes", anyNode), "1: m3-node-1"},
+		{"the viewer", viewer.Client, everywhere("apps", "deployments", frontendInShop), "2: frontend frontend"},
+		{"the viewer", viewer.Client, everywhere("apps", "daemonsets", `, filter: {namespaces: ["ops"]}`), "0:"},
+		{"the viewer", viewer.Client, everywhere("", "nodes", anyNode), "0:"},
+		{"mallory", on.as(t, "mallory"), everywhere("apps", "deployments", frontendInShop), "0:"},
+		{"mallory", on.as(t, "mallory"), everywhere("", "nodes", anyNode+`, instances: ["alpha"]`), "0:"},
+		{"admin", on.kairship, everywhere("", "nodes", anyNode+`, instances: ["beta"]`), "1: m3-node-1"},
+		{"alice", on.as(t, "alice"), everywhere("", "secrets", ""), "INVALID"},
+		{"mallory", on.as(t, "mallory"), everywhere("", "secrets", ""), "0:"},
 		{"the viewer", viewer.Client, `instance(name: "alpha") { memberClusters { nodes { resources(version: "v1", resource: "nodes") { totalCount } } } }`, ""},
 	} {
 		if got := summaryOf(t, tt.as.Must(t, gql.Request{Query: "{ " + tt.query + " }"})); got != tt.want {

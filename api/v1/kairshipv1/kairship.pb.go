@@ -31163,7 +31163,11 @@ type ListResourcesRequest struct {
 	// What to order by.
 	OrderBy ResourceOrderField_Value `protobuf:"varint,12,opt,name=order_by,json=orderBy,proto3,enum=kairship.v1.ResourceOrderField_Value" json:"order_by,omitempty"`
 	// Which way; ascending unless told.
-	Direction     OrderDirection_Value `protobuf:"varint,13,opt,name=direction,proto3,enum=kairship.v1.OrderDirection_Value" json:"direction,omitempty"`
+	Direction OrderDirection_Value `protobuf:"varint,13,opt,name=direction,proto3,enum=kairship.v1.OrderDirection_Value" json:"direction,omitempty"`
+	// Those in the member clusters of these instances, as collected from them, instead of those of the instances
+	// themselves; see `MemberCluster.resources`. A member of which the kind is not collected has an error beside the
+	// list; members that are not in the inventory are not collected at all.
+	InMembers     *bool `protobuf:"varint,14,opt,name=in_members,json=inMembers,proto3,oneof" json:"in_members,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -31287,6 +31291,13 @@ func (x *ListResourcesRequest) GetDirection() OrderDirection_Value {
 		return x.Direction
 	}
 	return OrderDirection_UNSPECIFIED
+}
+
+func (x *ListResourcesRequest) GetInMembers() bool {
+	if x != nil && x.InMembers != nil {
+		return *x.InMembers
+	}
+	return false
 }
 
 // The answer of ListResources.
@@ -58895,7 +58906,7 @@ const file_kairship_proto_rawDesc = "" +
 	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +
 	"\n" +
 	"extensions\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
-	"extensions\"\xc4\x04\n" +
+	"extensions\"\xf7\x04\n" +
 	"\x14ListResourcesRequest\x12\x19\n" +
 	"\x05group\x18\x01 \x01(\tH\x00R\x05group\x88\x01\x01\x12\x1d\n" +
 	"\aversion\x18\x02 \x01(\tH\x01R\aversion\x88\x01\x01\x12\x1f\n" +
@@ -58912,7 +58923,9 @@ const file_kairship_proto_rawDesc = "" +
 	" \x01(\tH\x06R\rlabelSelector\x88\x01\x01\x12\x14\n" +
 	"\x05owner\x18\v \x03(\tR\x05owner\x12@\n" +
 	"\border_by\x18\f \x01(\x0e2%.kairship.v1.ResourceOrderField.ValueR\aorderBy\x12?\n" +
-	"\tdirection\x18\r \x01(\x0e2!.kairship.v1.OrderDirection.ValueR\tdirectionB\b\n" +
+	"\tdirection\x18\r \x01(\x0e2!.kairship.v1.OrderDirection.ValueR\tdirection\x12\"\n" +
+	"\n" +
+	"in_members\x18\x0e \x01(\bH\aR\tinMembers\x88\x01\x01B\b\n" +
 	"\x06_groupB\n" +
 	"\n" +
 	"\b_versionB\v\n" +
@@ -58920,7 +58933,8 @@ const file_kairship_proto_rawDesc = "" +
 	"\x06_firstB\b\n" +
 	"\x06_afterB\x10\n" +
 	"\x0e_name_containsB\x11\n" +
-	"\x0f_label_selector\"\xb7\x01\n" +
+	"\x0f_label_selectorB\r\n" +
+	"\v_in_members\"\xb7\x01\n" +
 	"\x15ListResourcesResponse\x127\n" +
 	"\x06result\x18\x01 \x01(\v2\x1f.kairship.v1.ResourceConnectionR\x06result\x12,\n" +
 	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +

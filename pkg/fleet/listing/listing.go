@@ -67,6 +67,8 @@ type Request struct {
 	// Members are the instances' member clusters from which the objects are collected; nil where
 	// they are collected from the instances themselves. No member has no objects.
 	Members []string
+	// InMembers lists the Members themselves, as the index has them, instead of the instances.
+	InMembers bool
 	// Member is the one member cluster of the one instance that is listed itself; empty for lists of
 	// instances.
 	Member string
@@ -137,6 +139,9 @@ func (l *Lister) Parse(r Request) (index.ListQuery, *Result, error) {
 		Limit:      limit,
 		WithCount:  r.WithCount,
 		Detail:     r.Detail,
+	}
+	if r.InMembers {
+		q.Clusters = r.Members
 	}
 	if r.nothing() {
 		// No cluster is nothing, for every user.
@@ -292,6 +297,8 @@ func (r Request) identity() page.Identity {
 	noun := r.Noun
 	if r.Member != "" {
 		noun += " in " + r.Member
+	} else if r.InMembers {
+		noun += " in members"
 	}
 	parts := []any{noun, r.Types, r.Instances, r.Filter, r.Fields, r.Part, r.Projected, r.Order}
 	if r.SelectIdentity != nil {

@@ -36,33 +36,16 @@ func TestService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	type port struct {
-		Name, Protocol string
-		Port           int
-		Target         string
-		Node           int
+	want := &ServiceView{
+		Type: "LoadBalancer", ClusterIPs: []string{"10.0.0.1"}, Addresses: []string{"192.0.2.1", "192.0.2.2", "lb.example.com"},
+		Ports:    []ServicePort{{new("web"), "TCP", 80, "http", new(30080)}, {nil, "UDP", 53, "5353", nil}},
+		Selector: []object.Pair{{Key: "app", Value: "web"}},
 	}
-	var ports []port
-	for _, p := range s.Ports() {
-		one := port{Protocol: p.Protocol(), Port: p.Port(), Target: p.TargetPort()}
-		if p.Name() != nil {
-			one.Name = *p.Name()
-		}
-		if p.NodePort() != nil {
-			one.Node = *p.NodePort()
-		}
-		ports = append(ports, one)
-	}
-	got := []any{s.Type(), s.ClusterIPs(), s.Addresses(), s.ExternalName(), ports, s.Selector()}
-	want := []any{
-		"LoadBalancer", []string{"10.0.0.1"}, []string{"192.0.2.1", "192.0.2.2", "lb.example.com"}, (*string)(nil),
-		[]port{{"web", "TCP", 80, "http", 30080}, {"", "UDP", 53, "5353", 0}}, []object.Pair{{Key: "app", Value: "web"}},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, s); diff != "" {
 		t.Error(diff)
 	}
 	s, err = objectOf(t, services, `{"spec":{"type":"ExternalName","externalName":"db.example.com"}}`).Service()
-	if err != nil || *s.ExternalName() != "db.example.com" || len(s.Ports())+len(s.ClusterIPs())+len(s.Addresses())+len(s.Selector()) != 0 {
+	if err != nil || *s.ExternalName != "db.example.com" || len(s.Ports)+len(s.ClusterIPs)+len(s.Addresses)+len(s.Selector) != 0 {
 		t.Errorf("an external name: %+v, %v", s, err)
 	}
 }
@@ -77,13 +60,12 @@ func TestIngress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []any{*i.ClassName(), i.Addresses(), i.TLSHosts(), i.Rules()}
-	want := []any{"nginx", []string{"192.0.2.3"}, []string{"shop.example.com"}, []IngressRule{
+	want := &IngressView{ClassName: new("nginx"), Addresses: []string{"192.0.2.3"}, TLSHosts: []string{"shop.example.com"}, Rules: []IngressRule{
 		{Host: new("shop.example.com"), Path: new("/cart"), PathType: new("Prefix"), ServiceName: new("cart"), ServicePort: new("http")},
 		{Host: new("shop.example.com")},
 		{ServiceName: new("other"), ServicePort: new("8080")},
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, i); diff != "" {
 		t.Error(diff)
 	}
 }

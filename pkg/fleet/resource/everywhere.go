@@ -26,12 +26,9 @@ func (s *Service) ListEverywhere(ctx context.Context, only []string, of Kind, ar
 	if err := of.Validate(); err != nil {
 		return nil, nil, err
 	}
-	visible, err := s.instances.Names(ctx)
+	visible, err := s.visible(ctx, only)
 	if err != nil {
 		return nil, nil, err
-	}
-	if only != nil {
-		visible = slices.DeleteFunc(visible, func(name string) bool { return !slices.Contains(only, name) })
 	}
 	collected, lacking, err := s.collectedBy(ctx, visible, of)
 	if err != nil {
@@ -48,6 +45,71 @@ func (s *Service) ListEverywhere(ctx context.Context, only []string, of Kind, ar
 	return listing.Connection(r, func(o *index.Object) *Resource {
 		return New(v1alpha1.InstanceOfVirtualCluster(o.Cluster), of, o, r.Freshness)
 	}), lacking, nil
+}
+
+// ListInAllMembers is ListEverywhere for what is in the member clusters of the instances, as collected from them.
+func (s *Service) ListInAllMembers(ctx context.Context, only []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (c *Connection, lacking []error, err error) {
+	if err := of.Validate(); err != nil {
+		return nil, nil, err
+	}
+	visible, err := s.visible(ctx, only)
+	if err != nil {
+		return nil, nil, err
+	}
+	joined, err := s.members.Clusters.Joined(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := request(visible, of, args, f, order, count, detail)
+	r.Members, r.InMembers = []string{}, true
+	instanceOf := map[string]string{}
+	for _, instance := range visible {
+		for _, member := range joined[instance] {
+			switch why, err := s.uncollectedOf(ctx, member, of); {
+			case err != nil:
+				return nil, nil, err
+			case why != nil:
+				lacking = append(lacking, apierror.In(why, instance))
+			default:
+				r.Members, instanceOf[member] = append(r.Members, member), instance
+			}
+		}
+	}
+	if len(r.Members) == 0 && len(lacking) > 0 {
+		return nil, nil, lacking[0]
+	}
+	result, err := s.lister.List(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	return listing.Connection(result, func(o *index.Object) *Resource {
+		one := New(instanceOf[o.Cluster], of, o, result.Freshness)
+		one.member = o.Cluster
+		return one
+	}), lacking, nil
+}
+
+// uncollectedOf returns why the index does not have a kind of a member cluster; nil where it has.
+func (s *Service) uncollectedOf(ctx context.Context, member string, of Kind) (why, err error) {
+	if err := s.askedOf(ctx, member, of); apierror.Is(err, apierror.CodeInvalid) {
+		return err, nil
+	} else if err != nil {
+		return nil, err
+	}
+	state, err := collection.Kind(ctx, s.members.Watched, member, of.gvr())
+	if err == nil && state == collection.None {
+		why = apierror.Invalid("resource", "%s of %s are not collected yet, so they are not in this list: ask again soon", of.Resource, member)
+	}
+	return why, err
+}
+
+// visible are the instances that the caller may see, or those of some names among them.
+func (s *Service) visible(ctx context.Context, only []string) ([]string, error) {
+	names, err := s.instances.Names(ctx)
+	if only != nil {
+		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(only, name) })
+	}
+	return names, err
 }
 
 // collectedBy returns those of some instances of which the index may have a kind.

@@ -11,16 +11,25 @@ import (
 
 // IngressView is where an Ingress sends requests.
 type IngressView struct {
-	spec   networkingv1.IngressSpec
-	status networkingv1.IngressStatus
+	// ClassName is that of its IngressClass; nil for the default.
+	ClassName *string `json:"className"`
+	// Addresses are those that its controller reports.
+	Addresses []string `json:"addresses"`
+	// TLSHosts are those with a certificate.
+	TLSHosts []string `json:"tlsHosts"`
+	// Rules are one for each host and path, and that of what nothing else takes.
+	Rules []IngressRule `json:"rules"`
 }
 
 // IngressRule is what an Ingress sends to one backend.
 type IngressRule struct {
 	// Host, Path and PathType say what; nil for everything.
-	Host, Path, PathType *string
+	Host     *string `json:"host"`
+	Path     *string `json:"path"`
+	PathType *string `json:"pathType"`
 	// ServiceName and ServicePort say where; nil for another object than a Service.
-	ServiceName, ServicePort *string
+	ServiceName *string `json:"serviceName"`
+	ServicePort *string `json:"servicePort"`
 }
 
 // Ingress returns where an Ingress sends requests; nil for another kind.
@@ -32,34 +41,19 @@ func (r *Resource) Ingress() (*IngressView, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &IngressView{i.Spec, i.Status}, nil
-}
-
-// ClassName is that of its IngressClass; nil for the default.
-func (i *IngressView) ClassName() *string { return i.spec.IngressClassName }
-
-// Addresses are those that its controller reports.
-func (i *IngressView) Addresses() []string {
-	all := []string{}
-	for _, at := range i.status.LoadBalancer.Ingress {
-		all = appendAddress(all, at.IP, at.Hostname)
+	v := &IngressView{ClassName: i.Spec.IngressClassName, Addresses: []string{}, TLSHosts: []string{}, Rules: rulesOf(&i.Spec)}
+	for _, at := range i.Status.LoadBalancer.Ingress {
+		v.Addresses = appendAddress(v.Addresses, at.IP, at.Hostname)
 	}
-	return all
-}
-
-// TLSHosts are those with a certificate.
-func (i *IngressView) TLSHosts() []string {
-	all := []string{}
-	for _, t := range i.spec.TLS {
-		all = append(all, t.Hosts...)
+	for _, t := range i.Spec.TLS {
+		v.TLSHosts = append(v.TLSHosts, t.Hosts...)
 	}
-	return all
+	return v, nil
 }
 
-// Rules are one for each host and path, and that of what nothing else takes.
-func (i *IngressView) Rules() []IngressRule {
+func rulesOf(spec *networkingv1.IngressSpec) []IngressRule {
 	all := []IngressRule{}
-	for _, rule := range i.spec.Rules {
+	for _, rule := range spec.Rules {
 		if rule.HTTP == nil {
 			continue // What is sent to the default backend.
 		}
@@ -72,8 +66,8 @@ func (i *IngressView) Rules() []IngressRule {
 			all = append(all, one)
 		}
 	}
-	if i.spec.DefaultBackend != nil {
-		all = append(all, ruleTo(i.spec.DefaultBackend))
+	if spec.DefaultBackend != nil {
+		all = append(all, ruleTo(spec.DefaultBackend))
 	}
 	return all
 }

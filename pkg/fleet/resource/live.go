@@ -25,6 +25,9 @@ func Fields() []changes.Field[*Resource] {
 		// One that was deleted and made again between two looks is another one.
 		changes.Field[*Resource]{Name: "uid", Of: func(r *Resource) any { return r.UID() }},
 		changes.Field[*Resource]{Name: "createdAt", Of: func(r *Resource) any { return r.CreatedAt() }},
+		changes.Field[*Resource]{Name: "service", Of: changes.Value((*Resource).Service)},
+		changes.Field[*Resource]{Name: "ingress", Of: changes.Value((*Resource).Ingress)},
+		changes.Field[*Resource]{Name: "runs", Of: changes.Value((*Resource).Runs)},
 		changes.Field[*Resource]{Name: "policy", Of: func(r *Resource) any { return workload.PolicyRefOf(&r.Indexed.Meta) }},
 	)
 }

@@ -10,9 +10,10 @@ import (
 
 // Runs is what a workload runs in one cluster.
 type Runs struct {
-	Images []string
+	Images []string `json:"images"`
 	// Desired and Ready are numbers of pods; nil where the kind has none, or nothing was observed.
-	Desired, Ready *int
+	Desired *int `json:"desired"`
+	Ready   *int `json:"ready"`
 }
 
 // running are the kinds of objects that run something, with the numbers of their pods.

@@ -1,6 +1,8 @@
 package resource
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -9,13 +11,25 @@ import (
 
 // ServiceView is what a Service offers in its cluster.
 type ServiceView struct {
-	spec   corev1.ServiceSpec
-	status corev1.ServiceStatus
+	// Type is that of the API server's default where it has none.
+	Type string `json:"type"`
+	// ClusterIPs are its addresses inside the cluster, Addresses those outside.
+	ClusterIPs []string `json:"clusterIPs"`
+	Addresses  []string `json:"addresses"`
+	// ExternalName is what it stands for; nil for nothing.
+	ExternalName *string       `json:"externalName"`
+	Ports        []ServicePort `json:"ports"`
+	// Selector are the labels of its pods.
+	Selector []object.Pair `json:"selector"`
 }
 
 // ServicePort is a port of a Service.
 type ServicePort struct {
-	of corev1.ServicePort
+	Name       *string `json:"name"`
+	Protocol   string  `json:"protocol"`
+	Port       int     `json:"port"`
+	TargetPort string  `json:"targetPort"`
+	NodePort   *int    `json:"nodePort"`
 }
 
 // Service returns what a Service offers; nil for another kind.
@@ -27,75 +41,29 @@ func (r *Resource) Service() (*ServiceView, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ServiceView{s.Spec, s.Status}, nil
-}
-
-// Type is its type; that of the API server's default where it has none.
-func (s *ServiceView) Type() string {
-	if s.spec.Type == "" {
-		return string(corev1.ServiceTypeClusterIP)
+	v := &ServiceView{
+		Type:         string(cmp.Or(s.Spec.Type, corev1.ServiceTypeClusterIP)),
+		ClusterIPs:   []string{},
+		Addresses:    append([]string{}, s.Spec.ExternalIPs...),
+		ExternalName: object.Optional(s.Spec.ExternalName),
+		Ports:        make([]ServicePort, len(s.Spec.Ports)),
+		Selector:     object.Pairs(s.Spec.Selector),
 	}
-	return string(s.spec.Type)
-}
-
-// ClusterIPs are its addresses inside the cluster.
-func (s *ServiceView) ClusterIPs() []string {
-	all := []string{}
-	for _, ip := range s.spec.ClusterIPs {
+	for _, ip := range s.Spec.ClusterIPs {
 		if ip != corev1.ClusterIPNone {
-			all = append(all, ip)
+			v.ClusterIPs = append(v.ClusterIPs, ip)
 		}
 	}
-	return all
-}
-
-// Addresses are those outside the cluster.
-func (s *ServiceView) Addresses() []string {
-	all := append([]string{}, s.spec.ExternalIPs...)
-	for _, at := range s.status.LoadBalancer.Ingress {
-		all = appendAddress(all, at.IP, at.Hostname)
+	for _, at := range s.Status.LoadBalancer.Ingress {
+		v.Addresses = appendAddress(v.Addresses, at.IP, at.Hostname)
 	}
-	return all
-}
-
-// ExternalName is what it stands for; nil for nothing.
-func (s *ServiceView) ExternalName() *string { return object.Optional(s.spec.ExternalName) }
-
-// Ports are its ports.
-func (s *ServiceView) Ports() []ServicePort {
-	all := make([]ServicePort, len(s.spec.Ports))
-	for i, p := range s.spec.Ports {
-		all[i] = ServicePort{p}
+	for i, p := range s.Spec.Ports {
+		v.Ports[i] = ServicePort{
+			Name: object.Optional(p.Name), Protocol: string(cmp.Or(p.Protocol, corev1.ProtocolTCP)), Port: int(p.Port),
+			TargetPort: p.TargetPort.String(), NodePort: object.Optional(int(p.NodePort)),
+		}
 	}
-	return all
-}
-
-// Selector are the labels of its pods.
-func (s *ServiceView) Selector() []object.Pair { return object.Pairs(s.spec.Selector) }
-
-// Name is its name; nil when it has none.
-func (p ServicePort) Name() *string { return object.Optional(p.of.Name) }
-
-// Protocol is TCP unless told.
-func (p ServicePort) Protocol() string {
-	if p.of.Protocol == "" {
-		return string(corev1.ProtocolTCP)
-	}
-	return string(p.of.Protocol)
-}
-
-// Port is that of the Service.
-func (p ServicePort) Port() int { return int(p.of.Port) }
-
-// TargetPort is that of the pods.
-func (p ServicePort) TargetPort() string { return p.of.TargetPort.String() }
-
-// NodePort is that of every node; nil for none.
-func (p ServicePort) NodePort() *int {
-	if p.of.NodePort == 0 {
-		return nil
-	}
-	return new(int(p.of.NodePort))
+	return v, nil
 }
 
 // appendAddress appends the address of a load balancer, which has one of both.
