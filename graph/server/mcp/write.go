@@ -174,7 +174,10 @@ func (c *changer) try(ctx context.Context, req *mcp.CallToolRequest, given map[s
 // secretAmong names a Secret among the results of a dry run; empty for none. Without its confirmation, nothing is written.
 func secretAmong(object json.RawMessage) string {
 	var tried struct {
-		Results []struct{ Kind, Name *string }
+		Results []struct {
+			Kind *string `json:"kind"`
+			Name *string `json:"name"`
+		} `json:"results"`
 	}
 	if json.Unmarshal(object, &tried) != nil {
 		return ""
