@@ -192,7 +192,6 @@ func (w *reasonsWorld) templates(t testing.TB) {
 	nearVersion[0].APIVersion = "apps/v1beta1"
 	w.create(t,
 		created{"alpha", propagation(w.meta(w.ns, "near-api-version"), nearVersion, to("m1"))}, created{"alpha", elsewhere}, created{"alpha", invalid}, ending,
-		w.policyTo("lazy", m1Only, func(s *policyv1alpha1.PropagationSpec) { s.ActivationPreference = policyv1alpha1.LazyActivation }),
 		w.policyTo("waiting", m1Only, func(s *policyv1alpha1.PropagationSpec) { s.DependentOverrides = []string{"none-such"} }),
 		w.policyTo("other-scheduler", m1Only, func(s *policyv1alpha1.PropagationSpec) { s.SchedulerName = "other" }),
 		w.policyTo("held", m1Only, func(s *policyv1alpha1.PropagationSpec) { s.SchedulerName = "other" }), // Until the binding is there.
@@ -235,8 +234,13 @@ func (w *reasonsWorld) templates(t testing.TB) {
 	late.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100k")}
 	nightly := &batchv1.CronJob{ObjectMeta: w.meta(w.ns, "nightly"), Spec: batchv1.CronJobSpec{Schedule: "0 0 1 1 *", JobTemplate: batchv1.JobTemplateSpec{Spec: job(metav1.ObjectMeta{}).Spec}}}
 	w.create(t, created{"alpha", late}, created{"alpha", nightly}, created{"alpha", policy})
+	alpha := w.fleet.Client(t, "alpha")
+	poll.Until(t, propagationTimeout, "Karmada has looked at what was created after lazy", func(ctx context.Context) error {
+		return alpha.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: "weights-deployment"}, &workv1alpha2.ResourceBinding{})
+	})
+	w.create(t, w.policyTo("lazy", m1Only, func(s *policyv1alpha1.PropagationSpec) { s.ActivationPreference = policyv1alpha1.LazyActivation }))
 	poll.Until(t, propagationTimeout, "alpha serves the kind", func(ctx context.Context) error {
-		return client.IgnoreAlreadyExists(w.fleet.Client(t, "alpha").Create(ctx, custom))
+		return client.IgnoreAlreadyExists(alpha.Create(ctx, custom))
 	})
 }
 
