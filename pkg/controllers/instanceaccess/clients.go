@@ -10,7 +10,6 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 )
@@ -48,11 +47,7 @@ func (c *clients) of(instance string, conn *connections.Conn, timeout time.Durat
 	if old, found := c.byName[instance]; found && old.conn == conn {
 		return old.inside, nil
 	}
-	limited := *conn.HTTP
-	limited.Timeout = timeout
-	config := conn.RESTConfig()
-	config.RateLimiter, config.UserAgent = flowcontrol.NewTokenBucketRateLimiter(requestsPerSecond, burst), connections.UserAgent+"/"+Name
-	made, err := newInside(config, &limited)
+	made, err := newInside(conn.Limited(Name, requestsPerSecond, burst, timeout))
 	if err != nil {
 		return inside{}, fmt.Errorf("connect to instance %q: %w", instance, err)
 	}

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -95,10 +94,8 @@ func (all *instances) of(name string, conn *connections.Conn, timeout time.Durat
 	if all.stopped {
 		return nil, context.Canceled
 	}
-	config, limited := conn.RESTConfig(), *conn.HTTP
-	config.RateLimiter, config.UserAgent = flowcontrol.NewTokenBucketRateLimiter(requestsPerSecond, burst), connections.UserAgent+"/"+Name
-	limited.Timeout = timeout
-	kube, err := client.New(config, client.Options{HTTPClient: &limited, Scheme: scheme, Mapper: mapper})
+	config, limited := conn.Limited(Name, requestsPerSecond, burst, timeout)
+	kube, err := client.New(config, client.Options{HTTPClient: limited, Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("connect to instance %q: %w", name, err)
 	}

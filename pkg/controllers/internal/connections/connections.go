@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/tracing"
@@ -51,6 +53,15 @@ func (c *Conn) RESTConfig() *rest.Config {
 	config := c.To.RESTConfig()
 	config.QPS, config.UserAgent = -1, UserAgent
 	return config
+}
+
+// Limited is the connection with what one controller may send: so many requests in a second, bursts of so many, and
+// so long for each.
+func (c *Conn) Limited(controller string, perSecond float32, burst int, timeout time.Duration) (*rest.Config, *http.Client) {
+	config, limited := c.RESTConfig(), *c.HTTP
+	config.RateLimiter, config.UserAgent = flowcontrol.NewTokenBucketRateLimiter(perSecond, burst), UserAgent+"/"+controller
+	limited.Timeout = timeout
+	return config, &limited
 }
 
 // UserAgent is how the controllers call themselves.
