@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -154,8 +155,22 @@ func (allCollected) Collected(context.Context, string, schema.GroupVersionResour
 var sensible = strings.NewReplacer(
 	`customKinds: ["té\"xt", "té\"xt"]`, `customKinds: ["Rollout.argoproj.io", "Job.batch.volcano.sh"]`, `labelSelector: "té\"xt"`, `labelSelector: "app=web"`, `"té\"xt"`, `"text"`,
 	`instances: ["té\"xt", "té\"xt"], `, ``, `instances: [], `, ``, // Inside an instance they are another one's.
-	`drifted: true, `, ``, `drifted: false, `, ``, // Not beside customKinds.
 )
+
+var (
+	driftedArgument = regexp.MustCompile(`drifted: \w+, `)
+	customArgument  = regexp.MustCompile(`customKinds: \[[^]]*\], `)
+)
+
+// sensibly are the literals of an argument that are not refused: drifted and custom workloads, which are refused together,
+// each without the other.
+func sensibly(literal string) []string {
+	literal = sensible.Replace(literal)
+	if !driftedArgument.MatchString(literal) {
+		return []string{literal}
+	}
+	return []string{driftedArgument.ReplaceAllString(literal, ""), customArgument.ReplaceAllString(strings.ReplaceAll(literal, "CUSTOM", "JOB"), "")}
+}
 
 // notReadAhead are the lists of an instance that are not read ahead: timelines are read together where
 // they are asked for, and roleBindings are in memory.
@@ -220,7 +235,9 @@ func argumentsOf(schema *ast.Schema, field *ast.FieldDefinition) []string {
 			continue
 		}
 		for _, literal := range literals(schema, arg.Type) {
-			ways = append(ways, join(sensible.Replace(arg.Name+": "+literal)))
+			for _, one := range sensibly(arg.Name + ": " + literal) {
+				ways = append(ways, join(one))
+			}
 		}
 	}
 	return ways
