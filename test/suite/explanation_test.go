@@ -101,7 +101,7 @@ func TestExplanations(t *testing.T) {
 			t.Errorf("%s: its health says %q, and its explanation %q", one.Name, *one.HealthMessage, one.Explanation.Summary)
 		}
 		if owner := "belongs to the Helm release " + ns + "/shop"; one.Name == "conflict" && !strings.Contains(fmt.Sprint(one.Explanation.Steps), owner) {
-			t.Errorf("nothing says that what is in the way %s: %+v", owner, one.Explanation.Steps)
+			t.Errorf("no reason has that what is in the way %s: %+v", owner, one.Explanation.Steps)
 		}
 		if len(one.Explanation.Steps) != 6 {
 			t.Errorf("%s has %d steps", one.Name, len(one.Explanation.Steps))
