@@ -285,6 +285,8 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		return resource.NewService(lister, live, resource.Members{Clusters: clusters, Watched: inventory}, instances)
 	}
 	anyKind := resources(lister)
+	events := event.NewService(lister)
+	events.Members = anyKind
 	workloads := workload.NewService(lister, consistent, instances, clusters, membercluster.NewCache(idx, time.Now))
 	bindings := binding.NewService(lister)
 	pods := pod.NewService(lister, instances, clusters, members, inventory)
@@ -302,7 +304,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Images:           image.NewService(lister, instances, pods, workloads),
 		Bindings:         bindings,
 		Policies:         policy.NewService(lister),
-		Events:           event.NewService(lister),
+		Events:           events,
 		Resources:        anyKind,
 		ClusterNodes:     clusternode.NewService(anyKind),
 		KarmadaResources: karmadaresource.NewService(anyKind),

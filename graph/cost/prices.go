@@ -111,6 +111,12 @@ func Prices() map[string]Price {
 		"Instance.events":    {Requests: 1},
 		// With a role in some namespaces, the projection is asked first where workloads were sent to.
 		"MemberCluster.resources":    {Requests: 2},
+		"MemberCluster.workloads":    {Requests: 2},
+		"MemberCluster.services":     {Requests: 2},
+		"MemberCluster.ingresses":    {Requests: 2},
+		"MemberCluster.namespaces":   {Requests: 2},
+		"MemberCluster.events":       {Requests: 2},
+		"MemberCluster.clusterPods":  {Requests: 1},
 		"MemberCluster.clusterNodes": {Requests: 2},
 		// One list of a member's metrics API has all its nodes, one all its pods.
 		"MemberCluster.usage":    {Value: RequestCost},

@@ -1464,10 +1464,13 @@ type ComplexityRoot struct {
 		CPU               func(childComplexity int) int
 		Cluster           func(childComplexity int) int
 		ClusterNodes      func(childComplexity int, first *int, after *string, filter *clusternode.Filter, orderBy *object.Order) int
+		ClusterPods       func(childComplexity int, first *int, after *string, filter *pod.Filter, orderBy *pod.Order) int
 		Conditions        func(childComplexity int) int
 		CreatedAt         func(childComplexity int) int
+		Events            func(childComplexity int, first *int, after *string, filter *event.Filter, orderBy *object.Order) int
 		Freshness         func(childComplexity int) int
 		ID                func(childComplexity int) int
+		Ingresses         func(childComplexity int, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		Instance          func(childComplexity int) int
 		KubernetesVersion func(childComplexity int) int
 		Labels            func(childComplexity int) int
@@ -1475,6 +1478,7 @@ type ComplexityRoot struct {
 		Manifest          func(childComplexity int) int
 		Memory            func(childComplexity int) int
 		Name              func(childComplexity int) int
+		Namespaces        func(childComplexity int, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		Nodes             func(childComplexity int) int
 		Pods              func(childComplexity int) int
 		Provider          func(childComplexity int) int
@@ -1482,10 +1486,12 @@ type ComplexityRoot struct {
 		Region            func(childComplexity int) int
 		ResourceVersion   func(childComplexity int) int
 		Resources         func(childComplexity int, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
+		Services          func(childComplexity int, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		SyncMode          func(childComplexity int) int
 		Taints            func(childComplexity int) int
 		Timeline          func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time) int
 		Usage             func(childComplexity int) int
+		Workloads         func(childComplexity int, kinds []workload.Kind, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		Yaml              func(childComplexity int) int
 		Zones             func(childComplexity int) int
 	}
@@ -8701,6 +8707,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.ClusterNodes(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*clusternode.Filter), args["orderBy"].(*object.Order)), true
+	case "MemberCluster.clusterPods":
+		if e.ComplexityRoot.MemberCluster.ClusterPods == nil {
+			break
+		}
+
+		args, err := ec.field_MemberCluster_clusterPods_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.MemberCluster.ClusterPods(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*pod.Filter), args["orderBy"].(*pod.Order)), true
 	case "MemberCluster.conditions":
 		if e.ComplexityRoot.MemberCluster.Conditions == nil {
 			break
@@ -8713,6 +8730,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.CreatedAt(childComplexity), true
+	case "MemberCluster.events":
+		if e.ComplexityRoot.MemberCluster.Events == nil {
+			break
+		}
+
+		args, err := ec.field_MemberCluster_events_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.MemberCluster.Events(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*event.Filter), args["orderBy"].(*object.Order)), true
 	case "MemberCluster.freshness":
 		if e.ComplexityRoot.MemberCluster.Freshness == nil {
 			break
@@ -8725,6 +8753,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.ID(childComplexity), true
+	case "MemberCluster.ingresses":
+		if e.ComplexityRoot.MemberCluster.Ingresses == nil {
+			break
+		}
+
+		args, err := ec.field_MemberCluster_ingresses_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.MemberCluster.Ingresses(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*resource.Filter), args["orderBy"].(*object.Order)), true
 	case "MemberCluster.instance":
 		if e.ComplexityRoot.MemberCluster.Instance == nil {
 			break
@@ -8767,6 +8806,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.Name(childComplexity), true
+	case "MemberCluster.namespaces":
+		if e.ComplexityRoot.MemberCluster.Namespaces == nil {
+			break
+		}
+
+		args, err := ec.field_MemberCluster_namespaces_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.MemberCluster.Namespaces(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*resource.Filter), args["orderBy"].(*object.Order)), true
 	case "MemberCluster.nodes":
 		if e.ComplexityRoot.MemberCluster.Nodes == nil {
 			break
@@ -8814,6 +8864,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.Resources(childComplexity, args["group"].(string), args["version"].(string), args["resource"].(string), args["namespace"].(*string), args["first"].(*int), args["after"].(*string), args["filter"].(*resource.Filter), args["orderBy"].(*object.Order)), true
+	case "MemberCluster.services":
+		if e.ComplexityRoot.MemberCluster.Services == nil {
+			break
+		}
+
+		args, err := ec.field_MemberCluster_services_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.MemberCluster.Services(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*resource.Filter), args["orderBy"].(*object.Order)), true
 	case "MemberCluster.syncMode":
 		if e.ComplexityRoot.MemberCluster.SyncMode == nil {
 			break
@@ -8843,6 +8904,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.Usage(childComplexity), true
+	case "MemberCluster.workloads":
+		if e.ComplexityRoot.MemberCluster.Workloads == nil {
+			break
+		}
+
+		args, err := ec.field_MemberCluster_workloads_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.MemberCluster.Workloads(childComplexity, args["kinds"].([]workload.Kind), args["first"].(*int), args["after"].(*string), args["filter"].(*resource.Filter), args["orderBy"].(*object.Order)), true
 	case "MemberCluster.yaml":
 		if e.ComplexityRoot.MemberCluster.Yaml == nil {
 			break
@@ -19951,8 +20023,8 @@ type MemberCluster implements Node {
   "Memory in bytes; null until Karmada has counted it."
   memory: Capacity
   """
-  How many pods fit on it and how many are on it; null until Karmada has counted them. For a list
-  of its pods, use ` + "`" + `pods(filter: {cluster: ["…"]})` + "`" + ` of the instance.
+  How many pods fit on it and how many are on it; null until Karmada has counted them. ` + "`" + `clusterPods` + "`" + `
+  lists them.
   """
   pods: Capacity
   "Labels."
@@ -19969,6 +20041,90 @@ type MemberCluster implements Node {
   yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
+}
+`, BuiltIn: false},
+	{Name: "../schema/memberlists.graphqls", Input: `extend type MemberCluster {
+  """
+  Deployments, StatefulSets, DaemonSets, Jobs and CronJobs in the member cluster, whoever put them there, as collected
+  from it: ` + "`" + `managedBy` + "`" + ` has the Work of those that Karmada did, ` + "`" + `runs` + "`" + ` the pods. The label ` + "`" + `karmada.io/managed` + "`" + ` tells the
+  two apart in ` + "`" + `filter.labelSelector` + "`" + `. Who has a role in some namespaces uses ` + "`" + `Instance.resources` + "`" + ` with the argument
+  ` + "`" + `cluster` + "`" + `.
+  """
+  workloads(
+    "Only of these kinds. CUSTOM is none of them: list the objects of such a kind by ` + "`" + `resources` + "`" + `."
+    kinds: [WorkloadKind!]
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: ResourceFilter
+    "By namespace, then name, ascending, unless told."
+    orderBy: ResourceOrder
+  ): ResourceConnection!
+
+  "Its Services, whoever put them there, as ` + "`" + `resources` + "`" + ` has them. What one offers is in ` + "`" + `service` + "`" + `."
+  services(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: ResourceFilter
+    "By namespace, then name, ascending, unless told."
+    orderBy: ResourceOrder
+  ): ResourceConnection!
+
+  "Its Ingresses, whoever put them there, as ` + "`" + `resources` + "`" + ` has them. Where one sends requests is in ` + "`" + `ingress` + "`" + `."
+  ingresses(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: ResourceFilter
+    "By namespace, then name, ascending, unless told."
+    orderBy: ResourceOrder
+  ): ResourceConnection!
+
+  "Its namespaces, as ` + "`" + `resources` + "`" + ` has them."
+  namespaces(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: ResourceFilter
+    "By name, ascending, unless told."
+    orderBy: ResourceOrder
+  ): ResourceConnection!
+
+  "Kubernetes events of the member cluster, as collected from it."
+  events(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: EventFilter
+    "By time of creation, newest first, unless told."
+    orderBy: EventOrder
+  ): EventConnection!
+
+  """
+  Its pods: those of ` + "`" + `pods` + "`" + ` with this member in ` + "`" + `filter.cluster` + "`" + `. A member that is not in the inventory is not
+  collected, and has none here.
+  """
+  clusterPods(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: PodFilter
+    "By namespace, then name, ascending, unless told."
+    orderBy: PodOrder
+  ): PodConnection!
 }
 `, BuiltIn: false},
 	{Name: "../schema/membermutation.graphqls", Input: `extend type Mutation {
@@ -28719,6 +28875,18 @@ func (ec *executionContext) childFields_MemberCluster(ctx context.Context, field
 		return ec.fieldContext_MemberCluster_freshness(ctx, field)
 	case "clusterNodes":
 		return ec.fieldContext_MemberCluster_clusterNodes(ctx, field)
+	case "workloads":
+		return ec.fieldContext_MemberCluster_workloads(ctx, field)
+	case "services":
+		return ec.fieldContext_MemberCluster_services(ctx, field)
+	case "ingresses":
+		return ec.fieldContext_MemberCluster_ingresses(ctx, field)
+	case "namespaces":
+		return ec.fieldContext_MemberCluster_namespaces(ctx, field)
+	case "events":
+		return ec.fieldContext_MemberCluster_events(ctx, field)
+	case "clusterPods":
+		return ec.fieldContext_MemberCluster_clusterPods(ctx, field)
 	case "resources":
 		return ec.fieldContext_MemberCluster_resources(ctx, field)
 	case "timeline":

@@ -150,7 +150,7 @@ func (r *Resolver) prefetchResources(ctx context.Context, names []string, raw ma
 			for i, name := range names {
 				members[i] = object.Name{Instance: name, Name: *a.cluster}
 			}
-			r.Fleet.Resources.PrefetchInMembers(ctx, members, a.of, a.page, a.filter, a.order, inner.has("totalCount"), inner.itemDetail())
+			r.Fleet.Resources.PrefetchInMembers(ctx, members, []index.Type{a.of.Type()}, a.page, a.filter, a.order, inner.has("totalCount"), inner.itemDetail())
 			return
 		}
 		r.Fleet.Resources.Prefetch(ctx, names, a.of, a.page, a.filter, a.order, inner.has("totalCount"), inner.itemDetail(), nil)

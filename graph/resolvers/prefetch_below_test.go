@@ -113,6 +113,9 @@ func TestListsBelowListsAreReadAhead(t *testing.T) {
 		{`{ instance(name: "alpha") { workloads { nodes { ... on Deployment { a: events(first: 3) { nodes { reason } } } b: events(first: 4) { totalCount } } } } }`, 1 + 2*belowEach},
 		{`{ instances { nodes { memberClusters { nodes { resources(version: "v1", resource: "services", namespace: "shop") { totalCount } } } } } }`, 2 * (1 + belowEach)},
 		{`{ instance(name: "alpha") { memberClusters { edges { node { a: resources(group: "batch", version: "v1", resource: "jobs", first: 2) { nodes { name } } b: resources(version: "v1", resource: "nodes", orderBy: {field: NAME}) { nodes { yaml } } } } } } }`, 1 + 2*belowEach},
+		{`{ instances { nodes { memberClusters { nodes { workloads { totalCount } events(filter: {type: "Warning"}) { totalCount } } } } } }`, 2 * (1 + 2*belowEach)},
+		{`{ instance(name: "alpha") { memberClusters { nodes { services(first: 2) { nodes { name } } ingresses { nodes { name } } namespaces(filter: {name: ["a"]}) { nodes { name } } workloads(kinds: [JOB]) { nodes { name } } } } } }`, 1 + 4*belowEach},
+		{`{ instances { nodes { memberClusters { nodes { clusterPods(first: 3, filter: {phase: [RUNNING]}) { totalCount } } } } } }`, 2 * (1 + belowEach)},
 		{`{ instance(name: "alpha") { resources(cluster: "alpha-1", version: "v1", resource: "nodes") { nodes { name } } } }`, 1},
 		// The list over all instances is one request and not read ahead.
 		{`{ workloads { nodes { events(first: 3) { nodes { reason } } } } }`, belowEach},

@@ -128,12 +128,14 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: freshness.NewHeartbeat(clock), Global: freshness.NewHeartbeat(clock)}
 	lister := &listing.Lister{Reader: over, Freshness: tracker, Now: clock}
 	instances, clusters, members := instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewService(lister)
+	events := event.NewService(lister)
 	anyKind := resource.NewService(lister, allCollected{}, resource.Members{Clusters: clusters, Watched: inventory}, instances)
+	events.Members = anyKind
 	workloads, pods := workload.NewService(lister, over, instances, clusters, membercluster.NewCache(r, clock)), pod.NewService(lister, instances, clusters, members, inventory)
 	return &Resolver{Fleet: Fleet{
 		Instances: instances, Clusters: clusters, MemberClusters: members, Pods: pods, Images: image.NewService(lister, instances, pods, workloads), Search: search.NewService(lister, instances, clusters, inventory), Namespaces: namespace.NewService(lister),
 		Workloads: workloads, Bindings: binding.NewService(lister), Timelines: &timeline.Service{Instances: instances, History: noHistory{r}, Freshness: tracker, Now: clock},
-		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: anyKind, ClusterNodes: clusternode.NewService(anyKind), KarmadaResources: karmadaresource.NewService(anyKind),
+		Policies: policy.NewService(lister), Events: events, Resources: anyKind, ClusterNodes: clusternode.NewService(anyKind), KarmadaResources: karmadaresource.NewService(anyKind),
 	}}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
 )
 
 func (r *instanceResolver) Resource(ctx context.Context, obj *instance.Instance, group string, version string, resource string, namespace *string, name string) (*resource.Resource, error) {
@@ -31,12 +32,12 @@ func (r *instanceResolver) Resource(ctx context.Context, obj *instance.Instance,
 }
 
 func (r *instanceResolver) Resources(ctx context.Context, obj *instance.Instance, group string, version string, resource string, cluster *string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error) {
-	if cluster != nil {
-		return r.inMember(ctx, object.Name{Instance: obj.Name, Name: *cluster}, kindOf(group, version, resource), namespace, pageArgs(first, after), filter, orderBy)
-	}
 	filter, err := inNamespace(filter, namespace)
 	if err != nil {
 		return nil, err
+	}
+	if cluster != nil {
+		return r.inMember(ctx, object.Name{Instance: obj.Name, Name: *cluster}, []index.Type{kindOf(group, version, resource).Type()}, pageArgs(first, after), filter, orderBy)
 	}
 	c, err := r.Fleet.Resources.List(ctx, obj.Name, kindOf(group, version, resource), pageArgs(first, after), filter, orderBy, wantsCount(ctx), itemDetail(ctx))
 	if c != nil {
@@ -53,7 +54,11 @@ func (r *instanceResolver) Resources(ctx context.Context, obj *instance.Instance
 }
 
 func (r *memberClusterResolver) Resources(ctx context.Context, obj *membercluster.MemberCluster, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error) {
-	return r.inMember(ctx, nameOf(obj), kindOf(group, version, resource), namespace, pageArgs(first, after), filter, orderBy)
+	filter, err := inNamespace(filter, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return r.inMember(ctx, nameOf(obj), []index.Type{kindOf(group, version, resource).Type()}, pageArgs(first, after), filter, orderBy)
 }
 
 func (r *queryResolver) Resources(ctx context.Context, group string, version string, resource string, instances []string, inMembers bool, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error) {

@@ -91,7 +91,7 @@ func TestEveryFieldIsCompared(t *testing.T) {
 	}{
 		{"Instance", namesOf(instance.Fields()), append([]string{"kubeconfig", "timeline", "roleBindings", "policyPreview", "clusterLossPreview", "overridePreview", "applyPreview", "workloadRevisions"}, lists...)},
 		{"Cluster", namesOf(cluster.Fields()), nil},
-		{"MemberCluster", namesOf(membercluster.Fields()), []string{"instance", "cluster", "resources", "clusterNodes", "usage", "timeline"}},
+		{"MemberCluster", namesOf(membercluster.Fields()), []string{"instance", "cluster", "resources", "workloads", "services", "ingresses", "namespaces", "events", "clusterPods", "clusterNodes", "usage", "timeline"}},
 		{"Deployment", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "explanation", "events", "logs", "usage", "timeline", "availability"}},
 		{"Job", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "explanation", "events", "logs", "usage", "timeline", "availability"}},
 		{"CronJob", namesOf(workload.Fields()), []string{"instance", "overridePolicies", "explanation", "events", "logs", "usage", "timeline", "availability"}},

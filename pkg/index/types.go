@@ -338,6 +338,9 @@ type PodFilter struct {
 	Ready *bool
 }
 
+// PodCluster is the PartField of lists of pods that are parted by member cluster.
+var PodCluster = []string{"cluster"}
+
 // OfPods reports whether the query lists the pods of instances' members.
 func (q *ListQuery) OfPods() bool { return q.Projected != nil && q.Projected.Pods != nil }
 

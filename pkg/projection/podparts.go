@@ -39,7 +39,11 @@ func (s *statement) podPages(q *PodQuery, parts []Part) string {
 	scoped := slices.ContainsFunc(parts, func(p Part) bool { return p.Namespaces != nil })
 	list := s.parts(s.json(parts))
 	columns := s.podOrder(q.Order.Field)
-	from := s.podsInPart(q, scoped) + s.podsWhere(q)
+	from := s.podsInPart(q, scoped)
+	if slices.ContainsFunc(parts, func(p Part) bool { return p.Cluster != "" }) {
+		from += " AND w.cluster = r.cluster"
+	}
+	from += s.podsWhere(q)
 	count := "NULL"
 	if q.WithCount {
 		count = "(SELECT count(*) FROM " + from + ")"
@@ -51,8 +55,8 @@ func (s *statement) podPages(q *PodQuery, parts []Part) string {
 	var rows string
 	if s.db.postgres {
 		shown := names("w.", podKey, shownPodColumns)
-		rows = "(SELECT r.n, r.instance, r.namespaces, " + count + " AS count FROM " + list +
-			") p ON true LEFT JOIN LATERAL (SELECT " + shown + " FROM (SELECT p.instance, p.namespaces) r CROSS JOIN LATERAL (" + page(shown) + ") w) w ON true"
+		rows = "(SELECT r.n, r.instance, r.namespaces, r.cluster, " + count + " AS count FROM " + list +
+			") p ON true LEFT JOIN LATERAL (SELECT " + shown + " FROM (SELECT p.instance, p.namespaces, p.cluster) r CROSS JOIN LATERAL (" + page(shown) + ") w) w ON true"
 	} else {
 		// It cannot join what depends on the part, and reads the IDs of each page first.
 		rows = "(SELECT r.n, " + count + " AS count, (SELECT json_group_array(i.id) FROM (" + page("w.rowid AS id") + ") i) AS ids FROM " + list +

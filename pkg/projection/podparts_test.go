@@ -19,6 +19,9 @@ func TestSelectPodParts(t *testing.T) {
 			{Instance: "alpha", Namespaces: []string{"shop", "other"}}, {Instance: "beta"}, {Instance: "beta", Namespaces: []string{"shop"}},
 			{Instance: "alpha", Namespaces: []string{}}, {Instance: "beta", Namespaces: []string{"shop", "shop", "other"}},
 		},
+		"members": {
+			{Instance: "alpha", Cluster: "m1"}, {Instance: "alpha", Cluster: "m2", Namespaces: []string{"shop"}}, {Instance: "beta", Cluster: "m3"}, {Instance: "beta", Cluster: "nowhere"},
+		},
 		"nothing": {},
 	}
 	narrowed := map[string]projection.PodQuery{
@@ -53,6 +56,9 @@ func checkPodParts(t *testing.T, db *projection.DB, what string, q projection.Po
 				alone.Instances = []string{part.Instance}
 			} else {
 				alone.Scopes = []projection.Scope{{Instance: part.Instance, Namespaces: part.Namespaces}}
+			}
+			if part.Cluster != "" {
+				alone.Clusters = []string{part.Cluster}
 			}
 			want, err := db.SelectPods(t.Context(), &alone)
 			if err != nil {

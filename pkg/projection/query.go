@@ -201,6 +201,9 @@ type Part struct {
 	Namespaces []string `json:"namespaces"`
 	// Label is a label that the workloads of the part have, as key=value; empty for any.
 	Label string `json:"label"`
+	// Cluster is the member cluster that the pods of the part are in; empty for any. Either all parts of a list have
+	// one, or none has.
+	Cluster string `json:"cluster"`
 }
 
 // SelectParts reads the same page of several parts, with one statement. The query's own

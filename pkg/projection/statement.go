@@ -245,9 +245,9 @@ func (s *statement) inPart(labelled bool) string {
 // parts are the parts of a list r, numbered from 0 in the column n.
 func (s *statement) parts(list string) string {
 	if s.db.postgres {
-		return "(SELECT t.n - 1 AS n, x.* FROM jsonb_array_elements(" + list + "::jsonb) WITH ORDINALITY AS t(part, n), jsonb_to_record(t.part) AS x(instance text, namespaces text[], label text)) r"
+		return "(SELECT t.n - 1 AS n, x.* FROM jsonb_array_elements(" + list + "::jsonb) WITH ORDINALITY AS t(part, n), jsonb_to_record(t.part) AS x(instance text, namespaces text[], label text, cluster text)) r"
 	}
-	return "(SELECT key AS n, value->>'instance' AS instance, nullif(value->'namespaces', 'null') AS namespaces, value->>'label' AS label FROM json_each(" + list + ")) r"
+	return "(SELECT key AS n, value->>'instance' AS instance, nullif(value->'namespaces', 'null') AS namespaces, value->>'label' AS label, value->>'cluster' AS cluster FROM json_each(" + list + ")) r"
 }
 
 // array is the expression of a list of the IDs that a statement selects.

@@ -79,6 +79,14 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	for _, argument := range []string{"first", "after", "filter.instances", "filter.users", "filter.ways", "filter.outcomes", "filter.kinds", "filter.namespaces", "filter.names", "filter.from", "filter.to"} {
 		tried["Query.activity("+argument+")"] = true // TestActivity
 	}
+	for _, list := range schema.Lists(theSchema) { // TestListsOfAMember, TestEventsOfAMember
+		if list.OfMember() {
+			for _, argument := range slices.Concat(resourceArguments, eventArguments) {
+				tried[list.Key()+"("+argument+")"] = true
+			}
+		}
+	}
+	tried["MemberCluster.workloads(kinds)"] = true
 	tried["Query.resources(inMembers)"] = true // TestResourcesInMembersAreConfined
 	tried["Query.node(id)"] = true             // TestEveryIDLeadsBack
 	tried["Query._entities(representations)"] = true

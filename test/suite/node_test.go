@@ -105,7 +105,7 @@ func TestNoTwoObjectsHaveOneID(t *testing.T) {
 	w := theWorld(t)
 	seen := map[string]string{}
 	n := 0
-	for _, list := range schema.Lists(theSchema) {
+	for _, list := range schema.ObjectLists(theSchema) {
 		if theSchema.Types[list.Node].Fields.ForName("id") == nil || (list.Parent != "Query" && list.Parent != "Instance" && list.Parent != "MemberCluster") || list.Key() == "Instance.workloads" {
 			continue
 		}

@@ -32,6 +32,9 @@ func (w *world) podItems(ctx context.Context, t testing.TB, list schema.List) ([
 	var all []item
 	for _, instance := range instances {
 		for _, member := range membersOf[instance] {
+			if list.Parent == "MemberCluster" && member != "m1" {
+				continue
+			}
 			found, err := listItems(ctx, w.fleet.Client(t, member), &corev1.PodList{}, instance+"/"+member+"/")
 			if err != nil {
 				return nil, err

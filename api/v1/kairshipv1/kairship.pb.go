@@ -97,7 +97,7 @@ func (x AccessVerb_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AccessVerb_Value.Descriptor instead.
 func (AccessVerb_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{578, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{595, 0}
 }
 
 // The values.
@@ -146,7 +146,7 @@ func (x ActivationPreference_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ActivationPreference_Value.Descriptor instead.
 func (ActivationPreference_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{579, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{596, 0}
 }
 
 // The values.
@@ -203,7 +203,7 @@ func (x ActivityOutcome_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ActivityOutcome_Value.Descriptor instead.
 func (ActivityOutcome_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{580, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{597, 0}
 }
 
 // The values.
@@ -268,7 +268,7 @@ func (x ActivityVerb_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ActivityVerb_Value.Descriptor instead.
 func (ActivityVerb_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{581, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{598, 0}
 }
 
 // The values.
@@ -321,7 +321,7 @@ func (x ActivityWay_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ActivityWay_Value.Descriptor instead.
 func (ActivityWay_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{582, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{599, 0}
 }
 
 // The values.
@@ -398,7 +398,7 @@ func (x ChangeType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ChangeType_Value.Descriptor instead.
 func (ChangeType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{583, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{600, 0}
 }
 
 // The values.
@@ -459,7 +459,7 @@ func (x ClusterLossMode_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ClusterLossMode_Value.Descriptor instead.
 func (ClusterLossMode_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{584, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{601, 0}
 }
 
 // The values.
@@ -512,7 +512,7 @@ func (x ClusterNodeOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ClusterNodeOrderField_Value.Descriptor instead.
 func (ClusterNodeOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{585, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{602, 0}
 }
 
 // The values.
@@ -565,7 +565,7 @@ func (x ClusterOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ClusterOrderField_Value.Descriptor instead.
 func (ClusterOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{586, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{603, 0}
 }
 
 // The values.
@@ -618,7 +618,7 @@ func (x ClusterType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ClusterType_Value.Descriptor instead.
 func (ClusterType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{587, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{604, 0}
 }
 
 // The values.
@@ -671,7 +671,7 @@ func (x ConflictResolution_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ConflictResolution_Value.Descriptor instead.
 func (ConflictResolution_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{588, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{605, 0}
 }
 
 // The values.
@@ -724,7 +724,7 @@ func (x DeletionPolicy_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DeletionPolicy_Value.Descriptor instead.
 func (DeletionPolicy_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{589, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{606, 0}
 }
 
 // The values.
@@ -781,7 +781,7 @@ func (x DeletionPropagation_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DeletionPropagation_Value.Descriptor instead.
 func (DeletionPropagation_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{590, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{607, 0}
 }
 
 // The values.
@@ -865,7 +865,7 @@ func (x DriftAction_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DriftAction_Value.Descriptor instead.
 func (DriftAction_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{591, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{608, 0}
 }
 
 // The values.
@@ -914,7 +914,7 @@ func (x DynamicWeightFactor_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DynamicWeightFactor_Value.Descriptor instead.
 func (DynamicWeightFactor_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{592, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{609, 0}
 }
 
 // The values.
@@ -963,7 +963,7 @@ func (x EventOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EventOrderField_Value.Descriptor instead.
 func (EventOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{593, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{610, 0}
 }
 
 // The values.
@@ -1277,7 +1277,7 @@ func (x ExplanationCode_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ExplanationCode_Value.Descriptor instead.
 func (ExplanationCode_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{594, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{611, 0}
 }
 
 // The values.
@@ -1338,7 +1338,7 @@ func (x ExplanationState_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ExplanationState_Value.Descriptor instead.
 func (ExplanationState_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{595, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{612, 0}
 }
 
 // The values.
@@ -1391,7 +1391,7 @@ func (x ExposureType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ExposureType_Value.Descriptor instead.
 func (ExposureType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{596, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{613, 0}
 }
 
 // The values.
@@ -1460,7 +1460,7 @@ func (x FieldSelectorOperator_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FieldSelectorOperator_Value.Descriptor instead.
 func (FieldSelectorOperator_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{597, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{614, 0}
 }
 
 // The values.
@@ -1513,7 +1513,7 @@ func (x FreshnessSource_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FreshnessSource_Value.Descriptor instead.
 func (FreshnessSource_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{598, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{615, 0}
 }
 
 // The values.
@@ -1570,7 +1570,7 @@ func (x ImageComponent_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ImageComponent_Value.Descriptor instead.
 func (ImageComponent_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{599, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{616, 0}
 }
 
 // The values.
@@ -1623,7 +1623,7 @@ func (x ImageOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ImageOrderField_Value.Descriptor instead.
 func (ImageOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{600, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{617, 0}
 }
 
 // The values.
@@ -1692,7 +1692,7 @@ func (x InstanceCheckName_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InstanceCheckName_Value.Descriptor instead.
 func (InstanceCheckName_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{601, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{618, 0}
 }
 
 // The values.
@@ -1757,7 +1757,7 @@ func (x InstanceDeploymentOutcome_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InstanceDeploymentOutcome_Value.Descriptor instead.
 func (InstanceDeploymentOutcome_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{602, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{619, 0}
 }
 
 // The values.
@@ -1810,7 +1810,7 @@ func (x InstanceMode_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InstanceMode_Value.Descriptor instead.
 func (InstanceMode_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{603, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{620, 0}
 }
 
 // The values.
@@ -1863,7 +1863,7 @@ func (x InstanceOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InstanceOrderField_Value.Descriptor instead.
 func (InstanceOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{604, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{621, 0}
 }
 
 // The values.
@@ -1920,7 +1920,7 @@ func (x InstanceRole_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InstanceRole_Value.Descriptor instead.
 func (InstanceRole_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{605, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{622, 0}
 }
 
 // The values.
@@ -1985,7 +1985,7 @@ func (x InstanceState_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InstanceState_Value.Descriptor instead.
 func (InstanceState_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{606, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{623, 0}
 }
 
 // The values.
@@ -2050,7 +2050,7 @@ func (x KarmadaResourceKind_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use KarmadaResourceKind_Value.Descriptor instead.
 func (KarmadaResourceKind_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{607, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{624, 0}
 }
 
 // The values.
@@ -2107,7 +2107,7 @@ func (x KarmadaResourceOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use KarmadaResourceOrderField_Value.Descriptor instead.
 func (KarmadaResourceOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{608, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{625, 0}
 }
 
 // The values.
@@ -2168,7 +2168,7 @@ func (x LabelSelectorOperator_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LabelSelectorOperator_Value.Descriptor instead.
 func (LabelSelectorOperator_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{609, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{626, 0}
 }
 
 // The values.
@@ -2238,7 +2238,7 @@ func (x ManifestAction_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ManifestAction_Value.Descriptor instead.
 func (ManifestAction_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{610, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{627, 0}
 }
 
 // The values.
@@ -2299,7 +2299,7 @@ func (x ManifestEffect_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ManifestEffect_Value.Descriptor instead.
 func (ManifestEffect_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{611, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{628, 0}
 }
 
 // The values.
@@ -2352,7 +2352,7 @@ func (x MemberClusterOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MemberClusterOrderField_Value.Descriptor instead.
 func (MemberClusterOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{612, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{629, 0}
 }
 
 // The values.
@@ -2417,7 +2417,7 @@ func (x MetricSourceType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MetricSourceType_Value.Descriptor instead.
 func (MetricSourceType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{613, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{630, 0}
 }
 
 // The values.
@@ -2474,7 +2474,7 @@ func (x MetricTargetType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MetricTargetType_Value.Descriptor instead.
 func (MetricTargetType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{614, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{631, 0}
 }
 
 // The values.
@@ -2527,7 +2527,7 @@ func (x NamespaceOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use NamespaceOrderField_Value.Descriptor instead.
 func (NamespaceOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{615, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{632, 0}
 }
 
 // The values.
@@ -2612,7 +2612,7 @@ func (x OperationKind_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OperationKind_Value.Descriptor instead.
 func (OperationKind_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{616, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{633, 0}
 }
 
 // The values.
@@ -2669,7 +2669,7 @@ func (x OperationState_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OperationState_Value.Descriptor instead.
 func (OperationState_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{617, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{634, 0}
 }
 
 // The values.
@@ -2766,7 +2766,7 @@ func (x OperationStepName_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OperationStepName_Value.Descriptor instead.
 func (OperationStepName_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{618, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{635, 0}
 }
 
 // The values.
@@ -2827,7 +2827,7 @@ func (x OperationStepState_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OperationStepState_Value.Descriptor instead.
 func (OperationStepState_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{619, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{636, 0}
 }
 
 // The values.
@@ -2880,7 +2880,7 @@ func (x OrderDirection_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OrderDirection_Value.Descriptor instead.
 func (OrderDirection_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{620, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{637, 0}
 }
 
 // The values.
@@ -2937,7 +2937,7 @@ func (x OverriderOperator_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OverriderOperator_Value.Descriptor instead.
 func (OverriderOperator_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{621, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{638, 0}
 }
 
 // The values.
@@ -2999,7 +2999,7 @@ func (x PatchType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PatchType_Value.Descriptor instead.
 func (PatchType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{622, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{639, 0}
 }
 
 // The values.
@@ -3056,7 +3056,7 @@ func (x PodContainerState_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodContainerState_Value.Descriptor instead.
 func (PodContainerState_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{623, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{640, 0}
 }
 
 // The values.
@@ -3117,7 +3117,7 @@ func (x PodContainerType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodContainerType_Value.Descriptor instead.
 func (PodContainerType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{624, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{641, 0}
 }
 
 // The values.
@@ -3178,7 +3178,7 @@ func (x PodLogEventType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodLogEventType_Value.Descriptor instead.
 func (PodLogEventType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{625, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{642, 0}
 }
 
 // The values.
@@ -3239,7 +3239,7 @@ func (x PodOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodOrderField_Value.Descriptor instead.
 func (PodOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{626, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{643, 0}
 }
 
 // The values.
@@ -3304,7 +3304,7 @@ func (x PodPhase_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodPhase_Value.Descriptor instead.
 func (PodPhase_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{627, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{644, 0}
 }
 
 // The values.
@@ -3365,7 +3365,7 @@ func (x PolicyKind_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PolicyKind_Value.Descriptor instead.
 func (PolicyKind_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{628, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{645, 0}
 }
 
 // The values.
@@ -3422,7 +3422,7 @@ func (x PolicyOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PolicyOrderField_Value.Descriptor instead.
 func (PolicyOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{629, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{646, 0}
 }
 
 // The values.
@@ -3479,7 +3479,7 @@ func (x PolicyPreviewChange_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PolicyPreviewChange_Value.Descriptor instead.
 func (PolicyPreviewChange_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{630, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{647, 0}
 }
 
 // The values.
@@ -3532,7 +3532,7 @@ func (x PreemptionBehavior_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PreemptionBehavior_Value.Descriptor instead.
 func (PreemptionBehavior_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{631, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{648, 0}
 }
 
 // The values.
@@ -3589,7 +3589,7 @@ func (x PriorityClassSource_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PriorityClassSource_Value.Descriptor instead.
 func (PriorityClassSource_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{632, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{649, 0}
 }
 
 // The values.
@@ -3658,7 +3658,7 @@ func (x PropagationStage_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PropagationStage_Value.Descriptor instead.
 func (PropagationStage_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{633, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{650, 0}
 }
 
 // The values.
@@ -3723,7 +3723,7 @@ func (x PurgeMode_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PurgeMode_Value.Descriptor instead.
 func (PurgeMode_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{634, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{651, 0}
 }
 
 // The values.
@@ -3776,7 +3776,7 @@ func (x RebalanceResult_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RebalanceResult_Value.Descriptor instead.
 func (RebalanceResult_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{635, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{652, 0}
 }
 
 // The values.
@@ -3829,7 +3829,7 @@ func (x ReplicaDivisionPreference_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ReplicaDivisionPreference_Value.Descriptor instead.
 func (ReplicaDivisionPreference_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{636, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{653, 0}
 }
 
 // The values.
@@ -3882,7 +3882,7 @@ func (x ReplicaSchedulingType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ReplicaSchedulingType_Value.Descriptor instead.
 func (ReplicaSchedulingType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{637, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{654, 0}
 }
 
 // The values.
@@ -3939,7 +3939,7 @@ func (x ResourceOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ResourceOrderField_Value.Descriptor instead.
 func (ResourceOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{638, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{655, 0}
 }
 
 // The values.
@@ -3992,7 +3992,7 @@ func (x RoleBindingSource_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RoleBindingSource_Value.Descriptor instead.
 func (RoleBindingSource_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{639, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{656, 0}
 }
 
 // The values.
@@ -4045,7 +4045,7 @@ func (x RoleSubjectKind_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RoleSubjectKind_Value.Descriptor instead.
 func (RoleSubjectKind_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{640, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{657, 0}
 }
 
 // The values.
@@ -4102,7 +4102,7 @@ func (x ScalingPolicySelect_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ScalingPolicySelect_Value.Descriptor instead.
 func (ScalingPolicySelect_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{641, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{658, 0}
 }
 
 // The values.
@@ -4155,7 +4155,7 @@ func (x ScalingPolicyType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ScalingPolicyType_Value.Descriptor instead.
 func (ScalingPolicyType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{642, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{659, 0}
 }
 
 // The values.
@@ -4224,7 +4224,7 @@ func (x SearchMatch_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SearchMatch_Value.Descriptor instead.
 func (SearchMatch_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{643, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{660, 0}
 }
 
 // The values.
@@ -4306,7 +4306,7 @@ func (x SearchType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SearchType_Value.Descriptor instead.
 func (SearchType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{644, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{661, 0}
 }
 
 // The values.
@@ -4363,7 +4363,7 @@ func (x ServiceProtocol_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ServiceProtocol_Value.Descriptor instead.
 func (ServiceProtocol_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{645, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{662, 0}
 }
 
 // The values.
@@ -4420,7 +4420,7 @@ func (x ServiceType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ServiceType_Value.Descriptor instead.
 func (ServiceType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{646, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{663, 0}
 }
 
 // The values.
@@ -4481,7 +4481,7 @@ func (x SpreadField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SpreadField_Value.Descriptor instead.
 func (SpreadField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{647, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{664, 0}
 }
 
 // The values.
@@ -4534,7 +4534,7 @@ func (x SyncMode_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SyncMode_Value.Descriptor instead.
 func (SyncMode_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{648, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{665, 0}
 }
 
 // The values.
@@ -4591,7 +4591,7 @@ func (x TaintEffect_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TaintEffect_Value.Descriptor instead.
 func (TaintEffect_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{649, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{666, 0}
 }
 
 // The values.
@@ -4698,7 +4698,7 @@ func (x TimelineChange_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TimelineChange_Value.Descriptor instead.
 func (TimelineChange_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{650, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{667, 0}
 }
 
 // The values.
@@ -4759,7 +4759,7 @@ func (x TolerationOperator_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TolerationOperator_Value.Descriptor instead.
 func (TolerationOperator_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{651, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{668, 0}
 }
 
 // The values.
@@ -4824,7 +4824,7 @@ func (x UndoOutcome_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use UndoOutcome_Value.Descriptor instead.
 func (UndoOutcome_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{652, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{669, 0}
 }
 
 // The values.
@@ -4878,7 +4878,7 @@ func (x WarningCode_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WarningCode_Value.Descriptor instead.
 func (WarningCode_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{653, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{670, 0}
 }
 
 // The values.
@@ -4951,7 +4951,7 @@ func (x WorkloadAction_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WorkloadAction_Value.Descriptor instead.
 func (WorkloadAction_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{654, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{671, 0}
 }
 
 // The values.
@@ -5026,7 +5026,7 @@ func (x WorkloadHealth_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WorkloadHealth_Value.Descriptor instead.
 func (WorkloadHealth_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{655, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{672, 0}
 }
 
 // The values.
@@ -5095,7 +5095,7 @@ func (x WorkloadKind_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WorkloadKind_Value.Descriptor instead.
 func (WorkloadKind_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{656, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{673, 0}
 }
 
 // The values.
@@ -5161,7 +5161,7 @@ func (x WorkloadOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WorkloadOrderField_Value.Descriptor instead.
 func (WorkloadOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{657, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{674, 0}
 }
 
 // The values.
@@ -5218,7 +5218,7 @@ func (x WorkloadOutcome_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WorkloadOutcome_Value.Descriptor instead.
 func (WorkloadOutcome_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{658, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{675, 0}
 }
 
 // The values.
@@ -5275,7 +5275,7 @@ func (x WorkloadServiceType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WorkloadServiceType_Value.Descriptor instead.
 func (WorkloadServiceType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{659, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{676, 0}
 }
 
 // A change that a user made through Kairship, or tried to make. It names the object and has nothing of its content.
@@ -28883,6 +28883,847 @@ func (x *ListInstancesResponse) GetExtensions() *structpb.Struct {
 	return nil
 }
 
+// The variables of ListMemberClusterEvents.
+type ListMemberClusterEventsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instance's name. Required.
+	Instance *string `protobuf:"bytes,1,opt,name=instance,proto3,oneof" json:"instance,omitempty"`
+	// The member's name in the instance. Required.
+	Cluster *string `protobuf:"bytes,2,opt,name=cluster,proto3,oneof" json:"cluster,omitempty"`
+	// How many to return: 1 to 500, 50 unless told.
+	First *int32 `protobuf:"varint,3,opt,name=first,proto3,oneof" json:"first,omitempty"`
+	// Continue after this cursor.
+	After *string `protobuf:"bytes,4,opt,name=after,proto3,oneof" json:"after,omitempty"`
+	// Only in these namespaces.
+	Namespaces []string `protobuf:"bytes,5,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	// Only of this type: `Normal` or `Warning`.
+	Type *string `protobuf:"bytes,6,opt,name=type,proto3,oneof" json:"type,omitempty"`
+	// Only with this reason.
+	Reason *string `protobuf:"bytes,7,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	// Only about an object of this kind, for example `Deployment`.
+	InvolvedKind *string `protobuf:"bytes,8,opt,name=involved_kind,json=involvedKind,proto3,oneof" json:"involved_kind,omitempty"`
+	// Only about an object of this name.
+	InvolvedName *string `protobuf:"bytes,9,opt,name=involved_name,json=involvedName,proto3,oneof" json:"involved_name,omitempty"`
+	// What to order by.
+	OrderBy EventOrderField_Value `protobuf:"varint,10,opt,name=order_by,json=orderBy,proto3,enum=kairship.v1.EventOrderField_Value" json:"order_by,omitempty"`
+	// Which way; ascending unless told.
+	Direction     OrderDirection_Value `protobuf:"varint,11,opt,name=direction,proto3,enum=kairship.v1.OrderDirection_Value" json:"direction,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemberClusterEventsRequest) Reset() {
+	*x = ListMemberClusterEventsRequest{}
+	mi := &file_kairship_proto_msgTypes[297]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemberClusterEventsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemberClusterEventsRequest) ProtoMessage() {}
+
+func (x *ListMemberClusterEventsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[297]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemberClusterEventsRequest.ProtoReflect.Descriptor instead.
+func (*ListMemberClusterEventsRequest) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{297}
+}
+
+func (x *ListMemberClusterEventsRequest) GetInstance() string {
+	if x != nil && x.Instance != nil {
+		return *x.Instance
+	}
+	return ""
+}
+
+func (x *ListMemberClusterEventsRequest) GetCluster() string {
+	if x != nil && x.Cluster != nil {
+		return *x.Cluster
+	}
+	return ""
+}
+
+func (x *ListMemberClusterEventsRequest) GetFirst() int32 {
+	if x != nil && x.First != nil {
+		return *x.First
+	}
+	return 0
+}
+
+func (x *ListMemberClusterEventsRequest) GetAfter() string {
+	if x != nil && x.After != nil {
+		return *x.After
+	}
+	return ""
+}
+
+func (x *ListMemberClusterEventsRequest) GetNamespaces() []string {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
+func (x *ListMemberClusterEventsRequest) GetType() string {
+	if x != nil && x.Type != nil {
+		return *x.Type
+	}
+	return ""
+}
+
+func (x *ListMemberClusterEventsRequest) GetReason() string {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return ""
+}
+
+func (x *ListMemberClusterEventsRequest) GetInvolvedKind() string {
+	if x != nil && x.InvolvedKind != nil {
+		return *x.InvolvedKind
+	}
+	return ""
+}
+
+func (x *ListMemberClusterEventsRequest) GetInvolvedName() string {
+	if x != nil && x.InvolvedName != nil {
+		return *x.InvolvedName
+	}
+	return ""
+}
+
+func (x *ListMemberClusterEventsRequest) GetOrderBy() EventOrderField_Value {
+	if x != nil {
+		return x.OrderBy
+	}
+	return EventOrderField_UNSPECIFIED
+}
+
+func (x *ListMemberClusterEventsRequest) GetDirection() OrderDirection_Value {
+	if x != nil {
+		return x.Direction
+	}
+	return OrderDirection_UNSPECIFIED
+}
+
+// The answer of ListMemberClusterEvents.
+type ListMemberClusterEventsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The object; it has the fields that memberclusters/ListMemberClusterEvents.graphql selects.
+	Result *EventConnection `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// What is missing in the object, and why; empty where nothing is.
+	Errors []*Failure `protobuf:"bytes,2,rep,name=errors,proto3" json:"errors,omitempty"`
+	// What the answer has beside its data, such as warnings.
+	Extensions    *structpb.Struct `protobuf:"bytes,3,opt,name=extensions,proto3" json:"extensions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemberClusterEventsResponse) Reset() {
+	*x = ListMemberClusterEventsResponse{}
+	mi := &file_kairship_proto_msgTypes[298]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemberClusterEventsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemberClusterEventsResponse) ProtoMessage() {}
+
+func (x *ListMemberClusterEventsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[298]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemberClusterEventsResponse.ProtoReflect.Descriptor instead.
+func (*ListMemberClusterEventsResponse) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{298}
+}
+
+func (x *ListMemberClusterEventsResponse) GetResult() *EventConnection {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *ListMemberClusterEventsResponse) GetErrors() []*Failure {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
+func (x *ListMemberClusterEventsResponse) GetExtensions() *structpb.Struct {
+	if x != nil {
+		return x.Extensions
+	}
+	return nil
+}
+
+// The variables of ListMemberClusterIngresses.
+type ListMemberClusterIngressesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instance's name. Required.
+	Instance *string `protobuf:"bytes,1,opt,name=instance,proto3,oneof" json:"instance,omitempty"`
+	// The member's name in the instance. Required.
+	Cluster *string `protobuf:"bytes,2,opt,name=cluster,proto3,oneof" json:"cluster,omitempty"`
+	// How many to return: 1 to 500, 50 unless told.
+	First *int32 `protobuf:"varint,3,opt,name=first,proto3,oneof" json:"first,omitempty"`
+	// Continue after this cursor.
+	After *string `protobuf:"bytes,4,opt,name=after,proto3,oneof" json:"after,omitempty"`
+	// Only in these namespaces.
+	Namespaces []string `protobuf:"bytes,5,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	// Exact names.
+	Name []string `protobuf:"bytes,6,rep,name=name,proto3" json:"name,omitempty"`
+	// Part of the name.
+	NameContains *string `protobuf:"bytes,7,opt,name=name_contains,json=nameContains,proto3,oneof" json:"name_contains,omitempty"`
+	// Kubernetes label selector.
+	LabelSelector *string `protobuf:"bytes,8,opt,name=label_selector,json=labelSelector,proto3,oneof" json:"label_selector,omitempty"`
+	// Only those that one of these objects made, by UID: the Jobs of a CronJob, the ReplicaSets of a Deployment. It is
+	// the UID in the cluster that is listed, as in `placements { object { uid } }`.
+	Owner []string `protobuf:"bytes,9,rep,name=owner,proto3" json:"owner,omitempty"`
+	// What to order by.
+	OrderBy ResourceOrderField_Value `protobuf:"varint,10,opt,name=order_by,json=orderBy,proto3,enum=kairship.v1.ResourceOrderField_Value" json:"order_by,omitempty"`
+	// Which way; ascending unless told.
+	Direction     OrderDirection_Value `protobuf:"varint,11,opt,name=direction,proto3,enum=kairship.v1.OrderDirection_Value" json:"direction,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemberClusterIngressesRequest) Reset() {
+	*x = ListMemberClusterIngressesRequest{}
+	mi := &file_kairship_proto_msgTypes[299]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemberClusterIngressesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemberClusterIngressesRequest) ProtoMessage() {}
+
+func (x *ListMemberClusterIngressesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[299]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemberClusterIngressesRequest.ProtoReflect.Descriptor instead.
+func (*ListMemberClusterIngressesRequest) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{299}
+}
+
+func (x *ListMemberClusterIngressesRequest) GetInstance() string {
+	if x != nil && x.Instance != nil {
+		return *x.Instance
+	}
+	return ""
+}
+
+func (x *ListMemberClusterIngressesRequest) GetCluster() string {
+	if x != nil && x.Cluster != nil {
+		return *x.Cluster
+	}
+	return ""
+}
+
+func (x *ListMemberClusterIngressesRequest) GetFirst() int32 {
+	if x != nil && x.First != nil {
+		return *x.First
+	}
+	return 0
+}
+
+func (x *ListMemberClusterIngressesRequest) GetAfter() string {
+	if x != nil && x.After != nil {
+		return *x.After
+	}
+	return ""
+}
+
+func (x *ListMemberClusterIngressesRequest) GetNamespaces() []string {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
+func (x *ListMemberClusterIngressesRequest) GetName() []string {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *ListMemberClusterIngressesRequest) GetNameContains() string {
+	if x != nil && x.NameContains != nil {
+		return *x.NameContains
+	}
+	return ""
+}
+
+func (x *ListMemberClusterIngressesRequest) GetLabelSelector() string {
+	if x != nil && x.LabelSelector != nil {
+		return *x.LabelSelector
+	}
+	return ""
+}
+
+func (x *ListMemberClusterIngressesRequest) GetOwner() []string {
+	if x != nil {
+		return x.Owner
+	}
+	return nil
+}
+
+func (x *ListMemberClusterIngressesRequest) GetOrderBy() ResourceOrderField_Value {
+	if x != nil {
+		return x.OrderBy
+	}
+	return ResourceOrderField_UNSPECIFIED
+}
+
+func (x *ListMemberClusterIngressesRequest) GetDirection() OrderDirection_Value {
+	if x != nil {
+		return x.Direction
+	}
+	return OrderDirection_UNSPECIFIED
+}
+
+// The answer of ListMemberClusterIngresses.
+type ListMemberClusterIngressesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The object; it has the fields that memberclusters/ListMemberClusterIngresses.graphql selects.
+	Result *ResourceConnection `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// What is missing in the object, and why; empty where nothing is.
+	Errors []*Failure `protobuf:"bytes,2,rep,name=errors,proto3" json:"errors,omitempty"`
+	// What the answer has beside its data, such as warnings.
+	Extensions    *structpb.Struct `protobuf:"bytes,3,opt,name=extensions,proto3" json:"extensions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemberClusterIngressesResponse) Reset() {
+	*x = ListMemberClusterIngressesResponse{}
+	mi := &file_kairship_proto_msgTypes[300]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemberClusterIngressesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemberClusterIngressesResponse) ProtoMessage() {}
+
+func (x *ListMemberClusterIngressesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[300]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemberClusterIngressesResponse.ProtoReflect.Descriptor instead.
+func (*ListMemberClusterIngressesResponse) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{300}
+}
+
+func (x *ListMemberClusterIngressesResponse) GetResult() *ResourceConnection {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *ListMemberClusterIngressesResponse) GetErrors() []*Failure {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
+func (x *ListMemberClusterIngressesResponse) GetExtensions() *structpb.Struct {
+	if x != nil {
+		return x.Extensions
+	}
+	return nil
+}
+
+// The variables of ListMemberClusterNamespaces.
+type ListMemberClusterNamespacesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instance's name. Required.
+	Instance *string `protobuf:"bytes,1,opt,name=instance,proto3,oneof" json:"instance,omitempty"`
+	// The member's name in the instance. Required.
+	Cluster *string `protobuf:"bytes,2,opt,name=cluster,proto3,oneof" json:"cluster,omitempty"`
+	// How many to return: 1 to 500, 50 unless told.
+	First *int32 `protobuf:"varint,3,opt,name=first,proto3,oneof" json:"first,omitempty"`
+	// Continue after this cursor.
+	After *string `protobuf:"bytes,4,opt,name=after,proto3,oneof" json:"after,omitempty"`
+	// Only in these namespaces.
+	Namespaces []string `protobuf:"bytes,5,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	// Exact names.
+	Name []string `protobuf:"bytes,6,rep,name=name,proto3" json:"name,omitempty"`
+	// Part of the name.
+	NameContains *string `protobuf:"bytes,7,opt,name=name_contains,json=nameContains,proto3,oneof" json:"name_contains,omitempty"`
+	// Kubernetes label selector.
+	LabelSelector *string `protobuf:"bytes,8,opt,name=label_selector,json=labelSelector,proto3,oneof" json:"label_selector,omitempty"`
+	// Only those that one of these objects made, by UID: the Jobs of a CronJob, the ReplicaSets of a Deployment. It is
+	// the UID in the cluster that is listed, as in `placements { object { uid } }`.
+	Owner []string `protobuf:"bytes,9,rep,name=owner,proto3" json:"owner,omitempty"`
+	// What to order by.
+	OrderBy ResourceOrderField_Value `protobuf:"varint,10,opt,name=order_by,json=orderBy,proto3,enum=kairship.v1.ResourceOrderField_Value" json:"order_by,omitempty"`
+	// Which way; ascending unless told.
+	Direction     OrderDirection_Value `protobuf:"varint,11,opt,name=direction,proto3,enum=kairship.v1.OrderDirection_Value" json:"direction,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemberClusterNamespacesRequest) Reset() {
+	*x = ListMemberClusterNamespacesRequest{}
+	mi := &file_kairship_proto_msgTypes[301]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemberClusterNamespacesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemberClusterNamespacesRequest) ProtoMessage() {}
+
+func (x *ListMemberClusterNamespacesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[301]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemberClusterNamespacesRequest.ProtoReflect.Descriptor instead.
+func (*ListMemberClusterNamespacesRequest) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{301}
+}
+
+func (x *ListMemberClusterNamespacesRequest) GetInstance() string {
+	if x != nil && x.Instance != nil {
+		return *x.Instance
+	}
+	return ""
+}
+
+func (x *ListMemberClusterNamespacesRequest) GetCluster() string {
+	if x != nil && x.Cluster != nil {
+		return *x.Cluster
+	}
+	return ""
+}
+
+func (x *ListMemberClusterNamespacesRequest) GetFirst() int32 {
+	if x != nil && x.First != nil {
+		return *x.First
+	}
+	return 0
+}
+
+func (x *ListMemberClusterNamespacesRequest) GetAfter() string {
+	if x != nil && x.After != nil {
+		return *x.After
+	}
+	return ""
+}
+
+func (x *ListMemberClusterNamespacesRequest) GetNamespaces() []string {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
+func (x *ListMemberClusterNamespacesRequest) GetName() []string {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *ListMemberClusterNamespacesRequest) GetNameContains() string {
+	if x != nil && x.NameContains != nil {
+		return *x.NameContains
+	}
+	return ""
+}
+
+func (x *ListMemberClusterNamespacesRequest) GetLabelSelector() string {
+	if x != nil && x.LabelSelector != nil {
+		return *x.LabelSelector
+	}
+	return ""
+}
+
+func (x *ListMemberClusterNamespacesRequest) GetOwner() []string {
+	if x != nil {
+		return x.Owner
+	}
+	return nil
+}
+
+func (x *ListMemberClusterNamespacesRequest) GetOrderBy() ResourceOrderField_Value {
+	if x != nil {
+		return x.OrderBy
+	}
+	return ResourceOrderField_UNSPECIFIED
+}
+
+func (x *ListMemberClusterNamespacesRequest) GetDirection() OrderDirection_Value {
+	if x != nil {
+		return x.Direction
+	}
+	return OrderDirection_UNSPECIFIED
+}
+
+// The answer of ListMemberClusterNamespaces.
+type ListMemberClusterNamespacesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The object; it has the fields that memberclusters/ListMemberClusterNamespaces.graphql selects.
+	Result *ResourceConnection `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// What is missing in the object, and why; empty where nothing is.
+	Errors []*Failure `protobuf:"bytes,2,rep,name=errors,proto3" json:"errors,omitempty"`
+	// What the answer has beside its data, such as warnings.
+	Extensions    *structpb.Struct `protobuf:"bytes,3,opt,name=extensions,proto3" json:"extensions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemberClusterNamespacesResponse) Reset() {
+	*x = ListMemberClusterNamespacesResponse{}
+	mi := &file_kairship_proto_msgTypes[302]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemberClusterNamespacesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemberClusterNamespacesResponse) ProtoMessage() {}
+
+func (x *ListMemberClusterNamespacesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[302]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemberClusterNamespacesResponse.ProtoReflect.Descriptor instead.
+func (*ListMemberClusterNamespacesResponse) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{302}
+}
+
+func (x *ListMemberClusterNamespacesResponse) GetResult() *ResourceConnection {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *ListMemberClusterNamespacesResponse) GetErrors() []*Failure {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
+func (x *ListMemberClusterNamespacesResponse) GetExtensions() *structpb.Struct {
+	if x != nil {
+		return x.Extensions
+	}
+	return nil
+}
+
+// The variables of ListMemberClusterPods.
+type ListMemberClusterPodsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instance's name. Required.
+	Instance *string `protobuf:"bytes,1,opt,name=instance,proto3,oneof" json:"instance,omitempty"`
+	// The member's name in the instance. Required.
+	Cluster *string `protobuf:"bytes,2,opt,name=cluster,proto3,oneof" json:"cluster,omitempty"`
+	// How many to return: 1 to 500, 50 unless told.
+	First *int32 `protobuf:"varint,3,opt,name=first,proto3,oneof" json:"first,omitempty"`
+	// Continue after this cursor.
+	After *string `protobuf:"bytes,4,opt,name=after,proto3,oneof" json:"after,omitempty"`
+	// Only in these namespaces.
+	Namespaces []string `protobuf:"bytes,5,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	// Exact names.
+	Name []string `protobuf:"bytes,6,rep,name=name,proto3" json:"name,omitempty"`
+	// Part of the name.
+	NameContains *string `protobuf:"bytes,7,opt,name=name_contains,json=nameContains,proto3,oneof" json:"name_contains,omitempty"`
+	// Only those in one of these phases.
+	Phase []PodPhase_Value `protobuf:"varint,8,rep,packed,name=phase,proto3,enum=kairship.v1.PodPhase_Value" json:"phase,omitempty"`
+	// Only those of which all containers are ready, or only those of which some are not.
+	Ready *bool `protobuf:"varint,9,opt,name=ready,proto3,oneof" json:"ready,omitempty"`
+	// Only those on one of these nodes, by name.
+	Node []string `protobuf:"bytes,10,rep,name=node,proto3" json:"node,omitempty"`
+	// Kubernetes label selector, for example `tier=web,!canary`.
+	LabelSelector *string `protobuf:"bytes,11,opt,name=label_selector,json=labelSelector,proto3,oneof" json:"label_selector,omitempty"`
+	// Only those that have one of these images: as `images` shows them, or without the digest, or without the tag too,
+	// for all of them. A `*` at the end stands for any ending, for example `registry.example.com/shop/frontend:1.*`;
+	// `sha256:…` is every image with this digest.
+	Images []string `protobuf:"bytes,12,rep,name=images,proto3" json:"images,omitempty"`
+	// Only those that have each of these words somewhere in their name, namespace, labels (`key=value`) or images, in
+	// capitals or small letters: up to 10 words, 253 bytes in all.
+	Text *string `protobuf:"bytes,13,opt,name=text,proto3,oneof" json:"text,omitempty"`
+	// What to order by.
+	OrderBy PodOrderField_Value `protobuf:"varint,14,opt,name=order_by,json=orderBy,proto3,enum=kairship.v1.PodOrderField_Value" json:"order_by,omitempty"`
+	// Which way; ascending unless told.
+	Direction     OrderDirection_Value `protobuf:"varint,15,opt,name=direction,proto3,enum=kairship.v1.OrderDirection_Value" json:"direction,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemberClusterPodsRequest) Reset() {
+	*x = ListMemberClusterPodsRequest{}
+	mi := &file_kairship_proto_msgTypes[303]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemberClusterPodsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemberClusterPodsRequest) ProtoMessage() {}
+
+func (x *ListMemberClusterPodsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[303]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemberClusterPodsRequest.ProtoReflect.Descriptor instead.
+func (*ListMemberClusterPodsRequest) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{303}
+}
+
+func (x *ListMemberClusterPodsRequest) GetInstance() string {
+	if x != nil && x.Instance != nil {
+		return *x.Instance
+	}
+	return ""
+}
+
+func (x *ListMemberClusterPodsRequest) GetCluster() string {
+	if x != nil && x.Cluster != nil {
+		return *x.Cluster
+	}
+	return ""
+}
+
+func (x *ListMemberClusterPodsRequest) GetFirst() int32 {
+	if x != nil && x.First != nil {
+		return *x.First
+	}
+	return 0
+}
+
+func (x *ListMemberClusterPodsRequest) GetAfter() string {
+	if x != nil && x.After != nil {
+		return *x.After
+	}
+	return ""
+}
+
+func (x *ListMemberClusterPodsRequest) GetNamespaces() []string {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
+func (x *ListMemberClusterPodsRequest) GetName() []string {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *ListMemberClusterPodsRequest) GetNameContains() string {
+	if x != nil && x.NameContains != nil {
+		return *x.NameContains
+	}
+	return ""
+}
+
+func (x *ListMemberClusterPodsRequest) GetPhase() []PodPhase_Value {
+	if x != nil {
+		return x.Phase
+	}
+	return nil
+}
+
+func (x *ListMemberClusterPodsRequest) GetReady() bool {
+	if x != nil && x.Ready != nil {
+		return *x.Ready
+	}
+	return false
+}
+
+func (x *ListMemberClusterPodsRequest) GetNode() []string {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *ListMemberClusterPodsRequest) GetLabelSelector() string {
+	if x != nil && x.LabelSelector != nil {
+		return *x.LabelSelector
+	}
+	return ""
+}
+
+func (x *ListMemberClusterPodsRequest) GetImages() []string {
+	if x != nil {
+		return x.Images
+	}
+	return nil
+}
+
+func (x *ListMemberClusterPodsRequest) GetText() string {
+	if x != nil && x.Text != nil {
+		return *x.Text
+	}
+	return ""
+}
+
+func (x *ListMemberClusterPodsRequest) GetOrderBy() PodOrderField_Value {
+	if x != nil {
+		return x.OrderBy
+	}
+	return PodOrderField_UNSPECIFIED
+}
+
+func (x *ListMemberClusterPodsRequest) GetDirection() OrderDirection_Value {
+	if x != nil {
+		return x.Direction
+	}
+	return OrderDirection_UNSPECIFIED
+}
+
+// The answer of ListMemberClusterPods.
+type ListMemberClusterPodsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The object; it has the fields that memberclusters/ListMemberClusterPods.graphql selects.
+	Result *PodConnection `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// What is missing in the object, and why; empty where nothing is.
+	Errors []*Failure `protobuf:"bytes,2,rep,name=errors,proto3" json:"errors,omitempty"`
+	// What the answer has beside its data, such as warnings.
+	Extensions    *structpb.Struct `protobuf:"bytes,3,opt,name=extensions,proto3" json:"extensions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemberClusterPodsResponse) Reset() {
+	*x = ListMemberClusterPodsResponse{}
+	mi := &file_kairship_proto_msgTypes[304]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemberClusterPodsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemberClusterPodsResponse) ProtoMessage() {}
+
+func (x *ListMemberClusterPodsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[304]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemberClusterPodsResponse.ProtoReflect.Descriptor instead.
+func (*ListMemberClusterPodsResponse) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{304}
+}
+
+func (x *ListMemberClusterPodsResponse) GetResult() *PodConnection {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *ListMemberClusterPodsResponse) GetErrors() []*Failure {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
+func (x *ListMemberClusterPodsResponse) GetExtensions() *structpb.Struct {
+	if x != nil {
+		return x.Extensions
+	}
+	return nil
+}
+
 // The variables of ListMemberClusterResources.
 type ListMemberClusterResourcesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -28923,7 +29764,7 @@ type ListMemberClusterResourcesRequest struct {
 
 func (x *ListMemberClusterResourcesRequest) Reset() {
 	*x = ListMemberClusterResourcesRequest{}
-	mi := &file_kairship_proto_msgTypes[297]
+	mi := &file_kairship_proto_msgTypes[305]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -28935,7 +29776,7 @@ func (x *ListMemberClusterResourcesRequest) String() string {
 func (*ListMemberClusterResourcesRequest) ProtoMessage() {}
 
 func (x *ListMemberClusterResourcesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[297]
+	mi := &file_kairship_proto_msgTypes[305]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -28948,7 +29789,7 @@ func (x *ListMemberClusterResourcesRequest) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ListMemberClusterResourcesRequest.ProtoReflect.Descriptor instead.
 func (*ListMemberClusterResourcesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{297}
+	return file_kairship_proto_rawDescGZIP(), []int{305}
 }
 
 func (x *ListMemberClusterResourcesRequest) GetInstance() string {
@@ -29071,7 +29912,7 @@ type ListMemberClusterResourcesResponse struct {
 
 func (x *ListMemberClusterResourcesResponse) Reset() {
 	*x = ListMemberClusterResourcesResponse{}
-	mi := &file_kairship_proto_msgTypes[298]
+	mi := &file_kairship_proto_msgTypes[306]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29083,7 +29924,7 @@ func (x *ListMemberClusterResourcesResponse) String() string {
 func (*ListMemberClusterResourcesResponse) ProtoMessage() {}
 
 func (x *ListMemberClusterResourcesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[298]
+	mi := &file_kairship_proto_msgTypes[306]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29096,7 +29937,7 @@ func (x *ListMemberClusterResourcesResponse) ProtoReflect() protoreflect.Message
 
 // Deprecated: Use ListMemberClusterResourcesResponse.ProtoReflect.Descriptor instead.
 func (*ListMemberClusterResourcesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{298}
+	return file_kairship_proto_rawDescGZIP(), []int{306}
 }
 
 func (x *ListMemberClusterResourcesResponse) GetResult() *ResourceConnection {
@@ -29114,6 +29955,207 @@ func (x *ListMemberClusterResourcesResponse) GetErrors() []*Failure {
 }
 
 func (x *ListMemberClusterResourcesResponse) GetExtensions() *structpb.Struct {
+	if x != nil {
+		return x.Extensions
+	}
+	return nil
+}
+
+// The variables of ListMemberClusterServices.
+type ListMemberClusterServicesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instance's name. Required.
+	Instance *string `protobuf:"bytes,1,opt,name=instance,proto3,oneof" json:"instance,omitempty"`
+	// The member's name in the instance. Required.
+	Cluster *string `protobuf:"bytes,2,opt,name=cluster,proto3,oneof" json:"cluster,omitempty"`
+	// How many to return: 1 to 500, 50 unless told.
+	First *int32 `protobuf:"varint,3,opt,name=first,proto3,oneof" json:"first,omitempty"`
+	// Continue after this cursor.
+	After *string `protobuf:"bytes,4,opt,name=after,proto3,oneof" json:"after,omitempty"`
+	// Only in these namespaces.
+	Namespaces []string `protobuf:"bytes,5,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	// Exact names.
+	Name []string `protobuf:"bytes,6,rep,name=name,proto3" json:"name,omitempty"`
+	// Part of the name.
+	NameContains *string `protobuf:"bytes,7,opt,name=name_contains,json=nameContains,proto3,oneof" json:"name_contains,omitempty"`
+	// Kubernetes label selector.
+	LabelSelector *string `protobuf:"bytes,8,opt,name=label_selector,json=labelSelector,proto3,oneof" json:"label_selector,omitempty"`
+	// Only those that one of these objects made, by UID: the Jobs of a CronJob, the ReplicaSets of a Deployment. It is
+	// the UID in the cluster that is listed, as in `placements { object { uid } }`.
+	Owner []string `protobuf:"bytes,9,rep,name=owner,proto3" json:"owner,omitempty"`
+	// What to order by.
+	OrderBy ResourceOrderField_Value `protobuf:"varint,10,opt,name=order_by,json=orderBy,proto3,enum=kairship.v1.ResourceOrderField_Value" json:"order_by,omitempty"`
+	// Which way; ascending unless told.
+	Direction     OrderDirection_Value `protobuf:"varint,11,opt,name=direction,proto3,enum=kairship.v1.OrderDirection_Value" json:"direction,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemberClusterServicesRequest) Reset() {
+	*x = ListMemberClusterServicesRequest{}
+	mi := &file_kairship_proto_msgTypes[307]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemberClusterServicesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemberClusterServicesRequest) ProtoMessage() {}
+
+func (x *ListMemberClusterServicesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[307]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemberClusterServicesRequest.ProtoReflect.Descriptor instead.
+func (*ListMemberClusterServicesRequest) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{307}
+}
+
+func (x *ListMemberClusterServicesRequest) GetInstance() string {
+	if x != nil && x.Instance != nil {
+		return *x.Instance
+	}
+	return ""
+}
+
+func (x *ListMemberClusterServicesRequest) GetCluster() string {
+	if x != nil && x.Cluster != nil {
+		return *x.Cluster
+	}
+	return ""
+}
+
+func (x *ListMemberClusterServicesRequest) GetFirst() int32 {
+	if x != nil && x.First != nil {
+		return *x.First
+	}
+	return 0
+}
+
+func (x *ListMemberClusterServicesRequest) GetAfter() string {
+	if x != nil && x.After != nil {
+		return *x.After
+	}
+	return ""
+}
+
+func (x *ListMemberClusterServicesRequest) GetNamespaces() []string {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
+func (x *ListMemberClusterServicesRequest) GetName() []string {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *ListMemberClusterServicesRequest) GetNameContains() string {
+	if x != nil && x.NameContains != nil {
+		return *x.NameContains
+	}
+	return ""
+}
+
+func (x *ListMemberClusterServicesRequest) GetLabelSelector() string {
+	if x != nil && x.LabelSelector != nil {
+		return *x.LabelSelector
+	}
+	return ""
+}
+
+func (x *ListMemberClusterServicesRequest) GetOwner() []string {
+	if x != nil {
+		return x.Owner
+	}
+	return nil
+}
+
+func (x *ListMemberClusterServicesRequest) GetOrderBy() ResourceOrderField_Value {
+	if x != nil {
+		return x.OrderBy
+	}
+	return ResourceOrderField_UNSPECIFIED
+}
+
+func (x *ListMemberClusterServicesRequest) GetDirection() OrderDirection_Value {
+	if x != nil {
+		return x.Direction
+	}
+	return OrderDirection_UNSPECIFIED
+}
+
+// The answer of ListMemberClusterServices.
+type ListMemberClusterServicesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The object; it has the fields that memberclusters/ListMemberClusterServices.graphql selects.
+	Result *ResourceConnection `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// What is missing in the object, and why; empty where nothing is.
+	Errors []*Failure `protobuf:"bytes,2,rep,name=errors,proto3" json:"errors,omitempty"`
+	// What the answer has beside its data, such as warnings.
+	Extensions    *structpb.Struct `protobuf:"bytes,3,opt,name=extensions,proto3" json:"extensions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemberClusterServicesResponse) Reset() {
+	*x = ListMemberClusterServicesResponse{}
+	mi := &file_kairship_proto_msgTypes[308]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemberClusterServicesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemberClusterServicesResponse) ProtoMessage() {}
+
+func (x *ListMemberClusterServicesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[308]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemberClusterServicesResponse.ProtoReflect.Descriptor instead.
+func (*ListMemberClusterServicesResponse) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{308}
+}
+
+func (x *ListMemberClusterServicesResponse) GetResult() *ResourceConnection {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *ListMemberClusterServicesResponse) GetErrors() []*Failure {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
+func (x *ListMemberClusterServicesResponse) GetExtensions() *structpb.Struct {
 	if x != nil {
 		return x.Extensions
 	}
@@ -29143,7 +30185,7 @@ type ListMemberClusterTimelineRequest struct {
 
 func (x *ListMemberClusterTimelineRequest) Reset() {
 	*x = ListMemberClusterTimelineRequest{}
-	mi := &file_kairship_proto_msgTypes[299]
+	mi := &file_kairship_proto_msgTypes[309]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29155,7 +30197,7 @@ func (x *ListMemberClusterTimelineRequest) String() string {
 func (*ListMemberClusterTimelineRequest) ProtoMessage() {}
 
 func (x *ListMemberClusterTimelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[299]
+	mi := &file_kairship_proto_msgTypes[309]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29168,7 +30210,7 @@ func (x *ListMemberClusterTimelineRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMemberClusterTimelineRequest.ProtoReflect.Descriptor instead.
 func (*ListMemberClusterTimelineRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{299}
+	return file_kairship_proto_rawDescGZIP(), []int{309}
 }
 
 func (x *ListMemberClusterTimelineRequest) GetInstance() string {
@@ -29235,7 +30277,7 @@ type ListMemberClusterTimelineResponse struct {
 
 func (x *ListMemberClusterTimelineResponse) Reset() {
 	*x = ListMemberClusterTimelineResponse{}
-	mi := &file_kairship_proto_msgTypes[300]
+	mi := &file_kairship_proto_msgTypes[310]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29247,7 +30289,7 @@ func (x *ListMemberClusterTimelineResponse) String() string {
 func (*ListMemberClusterTimelineResponse) ProtoMessage() {}
 
 func (x *ListMemberClusterTimelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[300]
+	mi := &file_kairship_proto_msgTypes[310]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29260,7 +30302,7 @@ func (x *ListMemberClusterTimelineResponse) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ListMemberClusterTimelineResponse.ProtoReflect.Descriptor instead.
 func (*ListMemberClusterTimelineResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{300}
+	return file_kairship_proto_rawDescGZIP(), []int{310}
 }
 
 func (x *ListMemberClusterTimelineResponse) GetResult() *TimelineEntryConnection {
@@ -29278,6 +30320,216 @@ func (x *ListMemberClusterTimelineResponse) GetErrors() []*Failure {
 }
 
 func (x *ListMemberClusterTimelineResponse) GetExtensions() *structpb.Struct {
+	if x != nil {
+		return x.Extensions
+	}
+	return nil
+}
+
+// The variables of ListMemberClusterWorkloads.
+type ListMemberClusterWorkloadsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instance's name. Required.
+	Instance *string `protobuf:"bytes,1,opt,name=instance,proto3,oneof" json:"instance,omitempty"`
+	// The member's name in the instance. Required.
+	Cluster *string `protobuf:"bytes,2,opt,name=cluster,proto3,oneof" json:"cluster,omitempty"`
+	// Only of these kinds. CUSTOM is none of them: list the objects of such a kind by `resources`.
+	Kinds []WorkloadKind_Value `protobuf:"varint,3,rep,packed,name=kinds,proto3,enum=kairship.v1.WorkloadKind_Value" json:"kinds,omitempty"`
+	// How many to return: 1 to 500, 50 unless told.
+	First *int32 `protobuf:"varint,4,opt,name=first,proto3,oneof" json:"first,omitempty"`
+	// Continue after this cursor.
+	After *string `protobuf:"bytes,5,opt,name=after,proto3,oneof" json:"after,omitempty"`
+	// Only in these namespaces.
+	Namespaces []string `protobuf:"bytes,6,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	// Exact names.
+	Name []string `protobuf:"bytes,7,rep,name=name,proto3" json:"name,omitempty"`
+	// Part of the name.
+	NameContains *string `protobuf:"bytes,8,opt,name=name_contains,json=nameContains,proto3,oneof" json:"name_contains,omitempty"`
+	// Kubernetes label selector.
+	LabelSelector *string `protobuf:"bytes,9,opt,name=label_selector,json=labelSelector,proto3,oneof" json:"label_selector,omitempty"`
+	// Only those that one of these objects made, by UID: the Jobs of a CronJob, the ReplicaSets of a Deployment. It is
+	// the UID in the cluster that is listed, as in `placements { object { uid } }`.
+	Owner []string `protobuf:"bytes,10,rep,name=owner,proto3" json:"owner,omitempty"`
+	// What to order by.
+	OrderBy ResourceOrderField_Value `protobuf:"varint,11,opt,name=order_by,json=orderBy,proto3,enum=kairship.v1.ResourceOrderField_Value" json:"order_by,omitempty"`
+	// Which way; ascending unless told.
+	Direction     OrderDirection_Value `protobuf:"varint,12,opt,name=direction,proto3,enum=kairship.v1.OrderDirection_Value" json:"direction,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemberClusterWorkloadsRequest) Reset() {
+	*x = ListMemberClusterWorkloadsRequest{}
+	mi := &file_kairship_proto_msgTypes[311]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemberClusterWorkloadsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemberClusterWorkloadsRequest) ProtoMessage() {}
+
+func (x *ListMemberClusterWorkloadsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[311]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemberClusterWorkloadsRequest.ProtoReflect.Descriptor instead.
+func (*ListMemberClusterWorkloadsRequest) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{311}
+}
+
+func (x *ListMemberClusterWorkloadsRequest) GetInstance() string {
+	if x != nil && x.Instance != nil {
+		return *x.Instance
+	}
+	return ""
+}
+
+func (x *ListMemberClusterWorkloadsRequest) GetCluster() string {
+	if x != nil && x.Cluster != nil {
+		return *x.Cluster
+	}
+	return ""
+}
+
+func (x *ListMemberClusterWorkloadsRequest) GetKinds() []WorkloadKind_Value {
+	if x != nil {
+		return x.Kinds
+	}
+	return nil
+}
+
+func (x *ListMemberClusterWorkloadsRequest) GetFirst() int32 {
+	if x != nil && x.First != nil {
+		return *x.First
+	}
+	return 0
+}
+
+func (x *ListMemberClusterWorkloadsRequest) GetAfter() string {
+	if x != nil && x.After != nil {
+		return *x.After
+	}
+	return ""
+}
+
+func (x *ListMemberClusterWorkloadsRequest) GetNamespaces() []string {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
+func (x *ListMemberClusterWorkloadsRequest) GetName() []string {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *ListMemberClusterWorkloadsRequest) GetNameContains() string {
+	if x != nil && x.NameContains != nil {
+		return *x.NameContains
+	}
+	return ""
+}
+
+func (x *ListMemberClusterWorkloadsRequest) GetLabelSelector() string {
+	if x != nil && x.LabelSelector != nil {
+		return *x.LabelSelector
+	}
+	return ""
+}
+
+func (x *ListMemberClusterWorkloadsRequest) GetOwner() []string {
+	if x != nil {
+		return x.Owner
+	}
+	return nil
+}
+
+func (x *ListMemberClusterWorkloadsRequest) GetOrderBy() ResourceOrderField_Value {
+	if x != nil {
+		return x.OrderBy
+	}
+	return ResourceOrderField_UNSPECIFIED
+}
+
+func (x *ListMemberClusterWorkloadsRequest) GetDirection() OrderDirection_Value {
+	if x != nil {
+		return x.Direction
+	}
+	return OrderDirection_UNSPECIFIED
+}
+
+// The answer of ListMemberClusterWorkloads.
+type ListMemberClusterWorkloadsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The object; it has the fields that memberclusters/ListMemberClusterWorkloads.graphql selects.
+	Result *ResourceConnection `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// What is missing in the object, and why; empty where nothing is.
+	Errors []*Failure `protobuf:"bytes,2,rep,name=errors,proto3" json:"errors,omitempty"`
+	// What the answer has beside its data, such as warnings.
+	Extensions    *structpb.Struct `protobuf:"bytes,3,opt,name=extensions,proto3" json:"extensions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMemberClusterWorkloadsResponse) Reset() {
+	*x = ListMemberClusterWorkloadsResponse{}
+	mi := &file_kairship_proto_msgTypes[312]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMemberClusterWorkloadsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMemberClusterWorkloadsResponse) ProtoMessage() {}
+
+func (x *ListMemberClusterWorkloadsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[312]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMemberClusterWorkloadsResponse.ProtoReflect.Descriptor instead.
+func (*ListMemberClusterWorkloadsResponse) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{312}
+}
+
+func (x *ListMemberClusterWorkloadsResponse) GetResult() *ResourceConnection {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *ListMemberClusterWorkloadsResponse) GetErrors() []*Failure {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
+func (x *ListMemberClusterWorkloadsResponse) GetExtensions() *structpb.Struct {
 	if x != nil {
 		return x.Extensions
 	}
@@ -29321,7 +30573,7 @@ type ListMemberClustersRequest struct {
 
 func (x *ListMemberClustersRequest) Reset() {
 	*x = ListMemberClustersRequest{}
-	mi := &file_kairship_proto_msgTypes[301]
+	mi := &file_kairship_proto_msgTypes[313]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29333,7 +30585,7 @@ func (x *ListMemberClustersRequest) String() string {
 func (*ListMemberClustersRequest) ProtoMessage() {}
 
 func (x *ListMemberClustersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[301]
+	mi := &file_kairship_proto_msgTypes[313]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29346,7 +30598,7 @@ func (x *ListMemberClustersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMemberClustersRequest.ProtoReflect.Descriptor instead.
 func (*ListMemberClustersRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{301}
+	return file_kairship_proto_rawDescGZIP(), []int{313}
 }
 
 func (x *ListMemberClustersRequest) GetInstance() string {
@@ -29462,7 +30714,7 @@ type ListMemberClustersResponse struct {
 
 func (x *ListMemberClustersResponse) Reset() {
 	*x = ListMemberClustersResponse{}
-	mi := &file_kairship_proto_msgTypes[302]
+	mi := &file_kairship_proto_msgTypes[314]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29474,7 +30726,7 @@ func (x *ListMemberClustersResponse) String() string {
 func (*ListMemberClustersResponse) ProtoMessage() {}
 
 func (x *ListMemberClustersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[302]
+	mi := &file_kairship_proto_msgTypes[314]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29487,7 +30739,7 @@ func (x *ListMemberClustersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMemberClustersResponse.ProtoReflect.Descriptor instead.
 func (*ListMemberClustersResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{302}
+	return file_kairship_proto_rawDescGZIP(), []int{314}
 }
 
 func (x *ListMemberClustersResponse) GetResult() *MemberClusterConnection {
@@ -29538,7 +30790,7 @@ type ListMultiClusterServicesRequest struct {
 
 func (x *ListMultiClusterServicesRequest) Reset() {
 	*x = ListMultiClusterServicesRequest{}
-	mi := &file_kairship_proto_msgTypes[303]
+	mi := &file_kairship_proto_msgTypes[315]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29550,7 +30802,7 @@ func (x *ListMultiClusterServicesRequest) String() string {
 func (*ListMultiClusterServicesRequest) ProtoMessage() {}
 
 func (x *ListMultiClusterServicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[303]
+	mi := &file_kairship_proto_msgTypes[315]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29563,7 +30815,7 @@ func (x *ListMultiClusterServicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMultiClusterServicesRequest.ProtoReflect.Descriptor instead.
 func (*ListMultiClusterServicesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{303}
+	return file_kairship_proto_rawDescGZIP(), []int{315}
 }
 
 func (x *ListMultiClusterServicesRequest) GetInstance() string {
@@ -29644,7 +30896,7 @@ type ListMultiClusterServicesResponse struct {
 
 func (x *ListMultiClusterServicesResponse) Reset() {
 	*x = ListMultiClusterServicesResponse{}
-	mi := &file_kairship_proto_msgTypes[304]
+	mi := &file_kairship_proto_msgTypes[316]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29656,7 +30908,7 @@ func (x *ListMultiClusterServicesResponse) String() string {
 func (*ListMultiClusterServicesResponse) ProtoMessage() {}
 
 func (x *ListMultiClusterServicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[304]
+	mi := &file_kairship_proto_msgTypes[316]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29669,7 +30921,7 @@ func (x *ListMultiClusterServicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMultiClusterServicesResponse.ProtoReflect.Descriptor instead.
 func (*ListMultiClusterServicesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{304}
+	return file_kairship_proto_rawDescGZIP(), []int{316}
 }
 
 func (x *ListMultiClusterServicesResponse) GetResult() *MultiClusterServiceConnection {
@@ -29718,7 +30970,7 @@ type ListNamespacesRequest struct {
 
 func (x *ListNamespacesRequest) Reset() {
 	*x = ListNamespacesRequest{}
-	mi := &file_kairship_proto_msgTypes[305]
+	mi := &file_kairship_proto_msgTypes[317]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29730,7 +30982,7 @@ func (x *ListNamespacesRequest) String() string {
 func (*ListNamespacesRequest) ProtoMessage() {}
 
 func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[305]
+	mi := &file_kairship_proto_msgTypes[317]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29743,7 +30995,7 @@ func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{305}
+	return file_kairship_proto_rawDescGZIP(), []int{317}
 }
 
 func (x *ListNamespacesRequest) GetInstance() string {
@@ -29817,7 +31069,7 @@ type ListNamespacesResponse struct {
 
 func (x *ListNamespacesResponse) Reset() {
 	*x = ListNamespacesResponse{}
-	mi := &file_kairship_proto_msgTypes[306]
+	mi := &file_kairship_proto_msgTypes[318]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29829,7 +31081,7 @@ func (x *ListNamespacesResponse) String() string {
 func (*ListNamespacesResponse) ProtoMessage() {}
 
 func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[306]
+	mi := &file_kairship_proto_msgTypes[318]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29842,7 +31094,7 @@ func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{306}
+	return file_kairship_proto_rawDescGZIP(), []int{318}
 }
 
 func (x *ListNamespacesResponse) GetResult() *NamespaceConnection {
@@ -29900,7 +31152,7 @@ type ListOverridePoliciesRequest struct {
 
 func (x *ListOverridePoliciesRequest) Reset() {
 	*x = ListOverridePoliciesRequest{}
-	mi := &file_kairship_proto_msgTypes[307]
+	mi := &file_kairship_proto_msgTypes[319]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29912,7 +31164,7 @@ func (x *ListOverridePoliciesRequest) String() string {
 func (*ListOverridePoliciesRequest) ProtoMessage() {}
 
 func (x *ListOverridePoliciesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[307]
+	mi := &file_kairship_proto_msgTypes[319]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29925,7 +31177,7 @@ func (x *ListOverridePoliciesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOverridePoliciesRequest.ProtoReflect.Descriptor instead.
 func (*ListOverridePoliciesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{307}
+	return file_kairship_proto_rawDescGZIP(), []int{319}
 }
 
 func (x *ListOverridePoliciesRequest) GetInstance() string {
@@ -30020,7 +31272,7 @@ type ListOverridePoliciesResponse struct {
 
 func (x *ListOverridePoliciesResponse) Reset() {
 	*x = ListOverridePoliciesResponse{}
-	mi := &file_kairship_proto_msgTypes[308]
+	mi := &file_kairship_proto_msgTypes[320]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30032,7 +31284,7 @@ func (x *ListOverridePoliciesResponse) String() string {
 func (*ListOverridePoliciesResponse) ProtoMessage() {}
 
 func (x *ListOverridePoliciesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[308]
+	mi := &file_kairship_proto_msgTypes[320]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30045,7 +31297,7 @@ func (x *ListOverridePoliciesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOverridePoliciesResponse.ProtoReflect.Descriptor instead.
 func (*ListOverridePoliciesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{308}
+	return file_kairship_proto_rawDescGZIP(), []int{320}
 }
 
 func (x *ListOverridePoliciesResponse) GetResult() *OverridePolicyConnection {
@@ -30094,7 +31346,7 @@ type ListOverridePolicyTimelineRequest struct {
 
 func (x *ListOverridePolicyTimelineRequest) Reset() {
 	*x = ListOverridePolicyTimelineRequest{}
-	mi := &file_kairship_proto_msgTypes[309]
+	mi := &file_kairship_proto_msgTypes[321]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30106,7 +31358,7 @@ func (x *ListOverridePolicyTimelineRequest) String() string {
 func (*ListOverridePolicyTimelineRequest) ProtoMessage() {}
 
 func (x *ListOverridePolicyTimelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[309]
+	mi := &file_kairship_proto_msgTypes[321]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30119,7 +31371,7 @@ func (x *ListOverridePolicyTimelineRequest) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ListOverridePolicyTimelineRequest.ProtoReflect.Descriptor instead.
 func (*ListOverridePolicyTimelineRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{309}
+	return file_kairship_proto_rawDescGZIP(), []int{321}
 }
 
 func (x *ListOverridePolicyTimelineRequest) GetInstance() string {
@@ -30193,7 +31445,7 @@ type ListOverridePolicyTimelineResponse struct {
 
 func (x *ListOverridePolicyTimelineResponse) Reset() {
 	*x = ListOverridePolicyTimelineResponse{}
-	mi := &file_kairship_proto_msgTypes[310]
+	mi := &file_kairship_proto_msgTypes[322]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30205,7 +31457,7 @@ func (x *ListOverridePolicyTimelineResponse) String() string {
 func (*ListOverridePolicyTimelineResponse) ProtoMessage() {}
 
 func (x *ListOverridePolicyTimelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[310]
+	mi := &file_kairship_proto_msgTypes[322]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30218,7 +31470,7 @@ func (x *ListOverridePolicyTimelineResponse) ProtoReflect() protoreflect.Message
 
 // Deprecated: Use ListOverridePolicyTimelineResponse.ProtoReflect.Descriptor instead.
 func (*ListOverridePolicyTimelineResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{310}
+	return file_kairship_proto_rawDescGZIP(), []int{322}
 }
 
 func (x *ListOverridePolicyTimelineResponse) GetResult() *TimelineEntryConnection {
@@ -30284,7 +31536,7 @@ type ListPodsRequest struct {
 
 func (x *ListPodsRequest) Reset() {
 	*x = ListPodsRequest{}
-	mi := &file_kairship_proto_msgTypes[311]
+	mi := &file_kairship_proto_msgTypes[323]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30296,7 +31548,7 @@ func (x *ListPodsRequest) String() string {
 func (*ListPodsRequest) ProtoMessage() {}
 
 func (x *ListPodsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[311]
+	mi := &file_kairship_proto_msgTypes[323]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30309,7 +31561,7 @@ func (x *ListPodsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPodsRequest.ProtoReflect.Descriptor instead.
 func (*ListPodsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{311}
+	return file_kairship_proto_rawDescGZIP(), []int{323}
 }
 
 func (x *ListPodsRequest) GetFirst() int32 {
@@ -30432,7 +31684,7 @@ type ListPodsResponse struct {
 
 func (x *ListPodsResponse) Reset() {
 	*x = ListPodsResponse{}
-	mi := &file_kairship_proto_msgTypes[312]
+	mi := &file_kairship_proto_msgTypes[324]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30444,7 +31696,7 @@ func (x *ListPodsResponse) String() string {
 func (*ListPodsResponse) ProtoMessage() {}
 
 func (x *ListPodsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[312]
+	mi := &file_kairship_proto_msgTypes[324]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30457,7 +31709,7 @@ func (x *ListPodsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPodsResponse.ProtoReflect.Descriptor instead.
 func (*ListPodsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{312}
+	return file_kairship_proto_rawDescGZIP(), []int{324}
 }
 
 func (x *ListPodsResponse) GetResult() *PodConnection {
@@ -30515,7 +31767,7 @@ type ListPropagationPoliciesRequest struct {
 
 func (x *ListPropagationPoliciesRequest) Reset() {
 	*x = ListPropagationPoliciesRequest{}
-	mi := &file_kairship_proto_msgTypes[313]
+	mi := &file_kairship_proto_msgTypes[325]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30527,7 +31779,7 @@ func (x *ListPropagationPoliciesRequest) String() string {
 func (*ListPropagationPoliciesRequest) ProtoMessage() {}
 
 func (x *ListPropagationPoliciesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[313]
+	mi := &file_kairship_proto_msgTypes[325]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30540,7 +31792,7 @@ func (x *ListPropagationPoliciesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPropagationPoliciesRequest.ProtoReflect.Descriptor instead.
 func (*ListPropagationPoliciesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{313}
+	return file_kairship_proto_rawDescGZIP(), []int{325}
 }
 
 func (x *ListPropagationPoliciesRequest) GetInstance() string {
@@ -30635,7 +31887,7 @@ type ListPropagationPoliciesResponse struct {
 
 func (x *ListPropagationPoliciesResponse) Reset() {
 	*x = ListPropagationPoliciesResponse{}
-	mi := &file_kairship_proto_msgTypes[314]
+	mi := &file_kairship_proto_msgTypes[326]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30647,7 +31899,7 @@ func (x *ListPropagationPoliciesResponse) String() string {
 func (*ListPropagationPoliciesResponse) ProtoMessage() {}
 
 func (x *ListPropagationPoliciesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[314]
+	mi := &file_kairship_proto_msgTypes[326]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30660,7 +31912,7 @@ func (x *ListPropagationPoliciesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPropagationPoliciesResponse.ProtoReflect.Descriptor instead.
 func (*ListPropagationPoliciesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{314}
+	return file_kairship_proto_rawDescGZIP(), []int{326}
 }
 
 func (x *ListPropagationPoliciesResponse) GetResult() *PropagationPolicyConnection {
@@ -30709,7 +31961,7 @@ type ListPropagationPolicyTimelineRequest struct {
 
 func (x *ListPropagationPolicyTimelineRequest) Reset() {
 	*x = ListPropagationPolicyTimelineRequest{}
-	mi := &file_kairship_proto_msgTypes[315]
+	mi := &file_kairship_proto_msgTypes[327]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30721,7 +31973,7 @@ func (x *ListPropagationPolicyTimelineRequest) String() string {
 func (*ListPropagationPolicyTimelineRequest) ProtoMessage() {}
 
 func (x *ListPropagationPolicyTimelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[315]
+	mi := &file_kairship_proto_msgTypes[327]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30734,7 +31986,7 @@ func (x *ListPropagationPolicyTimelineRequest) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ListPropagationPolicyTimelineRequest.ProtoReflect.Descriptor instead.
 func (*ListPropagationPolicyTimelineRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{315}
+	return file_kairship_proto_rawDescGZIP(), []int{327}
 }
 
 func (x *ListPropagationPolicyTimelineRequest) GetInstance() string {
@@ -30808,7 +32060,7 @@ type ListPropagationPolicyTimelineResponse struct {
 
 func (x *ListPropagationPolicyTimelineResponse) Reset() {
 	*x = ListPropagationPolicyTimelineResponse{}
-	mi := &file_kairship_proto_msgTypes[316]
+	mi := &file_kairship_proto_msgTypes[328]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30820,7 +32072,7 @@ func (x *ListPropagationPolicyTimelineResponse) String() string {
 func (*ListPropagationPolicyTimelineResponse) ProtoMessage() {}
 
 func (x *ListPropagationPolicyTimelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[316]
+	mi := &file_kairship_proto_msgTypes[328]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30833,7 +32085,7 @@ func (x *ListPropagationPolicyTimelineResponse) ProtoReflect() protoreflect.Mess
 
 // Deprecated: Use ListPropagationPolicyTimelineResponse.ProtoReflect.Descriptor instead.
 func (*ListPropagationPolicyTimelineResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{316}
+	return file_kairship_proto_rawDescGZIP(), []int{328}
 }
 
 func (x *ListPropagationPolicyTimelineResponse) GetResult() *TimelineEntryConnection {
@@ -30909,7 +32161,7 @@ type ListPropagationPolicyWorkloadsRequest struct {
 
 func (x *ListPropagationPolicyWorkloadsRequest) Reset() {
 	*x = ListPropagationPolicyWorkloadsRequest{}
-	mi := &file_kairship_proto_msgTypes[317]
+	mi := &file_kairship_proto_msgTypes[329]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30921,7 +32173,7 @@ func (x *ListPropagationPolicyWorkloadsRequest) String() string {
 func (*ListPropagationPolicyWorkloadsRequest) ProtoMessage() {}
 
 func (x *ListPropagationPolicyWorkloadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[317]
+	mi := &file_kairship_proto_msgTypes[329]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30934,7 +32186,7 @@ func (x *ListPropagationPolicyWorkloadsRequest) ProtoReflect() protoreflect.Mess
 
 // Deprecated: Use ListPropagationPolicyWorkloadsRequest.ProtoReflect.Descriptor instead.
 func (*ListPropagationPolicyWorkloadsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{317}
+	return file_kairship_proto_rawDescGZIP(), []int{329}
 }
 
 func (x *ListPropagationPolicyWorkloadsRequest) GetInstance() string {
@@ -31085,7 +32337,7 @@ type ListPropagationPolicyWorkloadsResponse struct {
 
 func (x *ListPropagationPolicyWorkloadsResponse) Reset() {
 	*x = ListPropagationPolicyWorkloadsResponse{}
-	mi := &file_kairship_proto_msgTypes[318]
+	mi := &file_kairship_proto_msgTypes[330]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31097,7 +32349,7 @@ func (x *ListPropagationPolicyWorkloadsResponse) String() string {
 func (*ListPropagationPolicyWorkloadsResponse) ProtoMessage() {}
 
 func (x *ListPropagationPolicyWorkloadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[318]
+	mi := &file_kairship_proto_msgTypes[330]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31110,7 +32362,7 @@ func (x *ListPropagationPolicyWorkloadsResponse) ProtoReflect() protoreflect.Mes
 
 // Deprecated: Use ListPropagationPolicyWorkloadsResponse.ProtoReflect.Descriptor instead.
 func (*ListPropagationPolicyWorkloadsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{318}
+	return file_kairship_proto_rawDescGZIP(), []int{330}
 }
 
 func (x *ListPropagationPolicyWorkloadsResponse) GetResult() *WorkloadConnection {
@@ -31174,7 +32426,7 @@ type ListResourcesRequest struct {
 
 func (x *ListResourcesRequest) Reset() {
 	*x = ListResourcesRequest{}
-	mi := &file_kairship_proto_msgTypes[319]
+	mi := &file_kairship_proto_msgTypes[331]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31186,7 +32438,7 @@ func (x *ListResourcesRequest) String() string {
 func (*ListResourcesRequest) ProtoMessage() {}
 
 func (x *ListResourcesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[319]
+	mi := &file_kairship_proto_msgTypes[331]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31199,7 +32451,7 @@ func (x *ListResourcesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResourcesRequest.ProtoReflect.Descriptor instead.
 func (*ListResourcesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{319}
+	return file_kairship_proto_rawDescGZIP(), []int{331}
 }
 
 func (x *ListResourcesRequest) GetGroup() string {
@@ -31315,7 +32567,7 @@ type ListResourcesResponse struct {
 
 func (x *ListResourcesResponse) Reset() {
 	*x = ListResourcesResponse{}
-	mi := &file_kairship_proto_msgTypes[320]
+	mi := &file_kairship_proto_msgTypes[332]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31327,7 +32579,7 @@ func (x *ListResourcesResponse) String() string {
 func (*ListResourcesResponse) ProtoMessage() {}
 
 func (x *ListResourcesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[320]
+	mi := &file_kairship_proto_msgTypes[332]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31340,7 +32592,7 @@ func (x *ListResourcesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResourcesResponse.ProtoReflect.Descriptor instead.
 func (*ListResourcesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{320}
+	return file_kairship_proto_rawDescGZIP(), []int{332}
 }
 
 func (x *ListResourcesResponse) GetResult() *ResourceConnection {
@@ -31385,7 +32637,7 @@ type ListRoleBindingsRequest struct {
 
 func (x *ListRoleBindingsRequest) Reset() {
 	*x = ListRoleBindingsRequest{}
-	mi := &file_kairship_proto_msgTypes[321]
+	mi := &file_kairship_proto_msgTypes[333]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31397,7 +32649,7 @@ func (x *ListRoleBindingsRequest) String() string {
 func (*ListRoleBindingsRequest) ProtoMessage() {}
 
 func (x *ListRoleBindingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[321]
+	mi := &file_kairship_proto_msgTypes[333]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31410,7 +32662,7 @@ func (x *ListRoleBindingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRoleBindingsRequest.ProtoReflect.Descriptor instead.
 func (*ListRoleBindingsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{321}
+	return file_kairship_proto_rawDescGZIP(), []int{333}
 }
 
 func (x *ListRoleBindingsRequest) GetInstance() string {
@@ -31470,7 +32722,7 @@ type ListRoleBindingsResponse struct {
 
 func (x *ListRoleBindingsResponse) Reset() {
 	*x = ListRoleBindingsResponse{}
-	mi := &file_kairship_proto_msgTypes[322]
+	mi := &file_kairship_proto_msgTypes[334]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31482,7 +32734,7 @@ func (x *ListRoleBindingsResponse) String() string {
 func (*ListRoleBindingsResponse) ProtoMessage() {}
 
 func (x *ListRoleBindingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[322]
+	mi := &file_kairship_proto_msgTypes[334]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31495,7 +32747,7 @@ func (x *ListRoleBindingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRoleBindingsResponse.ProtoReflect.Descriptor instead.
 func (*ListRoleBindingsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{322}
+	return file_kairship_proto_rawDescGZIP(), []int{334}
 }
 
 func (x *ListRoleBindingsResponse) GetResult() *RoleBindingConnection {
@@ -31542,7 +32794,7 @@ type ListWorkloadEventsRequest struct {
 
 func (x *ListWorkloadEventsRequest) Reset() {
 	*x = ListWorkloadEventsRequest{}
-	mi := &file_kairship_proto_msgTypes[323]
+	mi := &file_kairship_proto_msgTypes[335]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31554,7 +32806,7 @@ func (x *ListWorkloadEventsRequest) String() string {
 func (*ListWorkloadEventsRequest) ProtoMessage() {}
 
 func (x *ListWorkloadEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[323]
+	mi := &file_kairship_proto_msgTypes[335]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31567,7 +32819,7 @@ func (x *ListWorkloadEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkloadEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{323}
+	return file_kairship_proto_rawDescGZIP(), []int{335}
 }
 
 func (x *ListWorkloadEventsRequest) GetInstance() string {
@@ -31634,7 +32886,7 @@ type ListWorkloadEventsResponse struct {
 
 func (x *ListWorkloadEventsResponse) Reset() {
 	*x = ListWorkloadEventsResponse{}
-	mi := &file_kairship_proto_msgTypes[324]
+	mi := &file_kairship_proto_msgTypes[336]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31646,7 +32898,7 @@ func (x *ListWorkloadEventsResponse) String() string {
 func (*ListWorkloadEventsResponse) ProtoMessage() {}
 
 func (x *ListWorkloadEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[324]
+	mi := &file_kairship_proto_msgTypes[336]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31659,7 +32911,7 @@ func (x *ListWorkloadEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkloadEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{324}
+	return file_kairship_proto_rawDescGZIP(), []int{336}
 }
 
 func (x *ListWorkloadEventsResponse) GetResult() *EventConnection {
@@ -31710,7 +32962,7 @@ type ListWorkloadRebalancersRequest struct {
 
 func (x *ListWorkloadRebalancersRequest) Reset() {
 	*x = ListWorkloadRebalancersRequest{}
-	mi := &file_kairship_proto_msgTypes[325]
+	mi := &file_kairship_proto_msgTypes[337]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31722,7 +32974,7 @@ func (x *ListWorkloadRebalancersRequest) String() string {
 func (*ListWorkloadRebalancersRequest) ProtoMessage() {}
 
 func (x *ListWorkloadRebalancersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[325]
+	mi := &file_kairship_proto_msgTypes[337]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31735,7 +32987,7 @@ func (x *ListWorkloadRebalancersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadRebalancersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkloadRebalancersRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{325}
+	return file_kairship_proto_rawDescGZIP(), []int{337}
 }
 
 func (x *ListWorkloadRebalancersRequest) GetInstance() string {
@@ -31816,7 +33068,7 @@ type ListWorkloadRebalancersResponse struct {
 
 func (x *ListWorkloadRebalancersResponse) Reset() {
 	*x = ListWorkloadRebalancersResponse{}
-	mi := &file_kairship_proto_msgTypes[326]
+	mi := &file_kairship_proto_msgTypes[338]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31828,7 +33080,7 @@ func (x *ListWorkloadRebalancersResponse) String() string {
 func (*ListWorkloadRebalancersResponse) ProtoMessage() {}
 
 func (x *ListWorkloadRebalancersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[326]
+	mi := &file_kairship_proto_msgTypes[338]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31841,7 +33093,7 @@ func (x *ListWorkloadRebalancersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadRebalancersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkloadRebalancersResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{326}
+	return file_kairship_proto_rawDescGZIP(), []int{338}
 }
 
 func (x *ListWorkloadRebalancersResponse) GetResult() *WorkloadRebalancerConnection {
@@ -31882,7 +33134,7 @@ type ListWorkloadRevisionsRequest struct {
 
 func (x *ListWorkloadRevisionsRequest) Reset() {
 	*x = ListWorkloadRevisionsRequest{}
-	mi := &file_kairship_proto_msgTypes[327]
+	mi := &file_kairship_proto_msgTypes[339]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31894,7 +33146,7 @@ func (x *ListWorkloadRevisionsRequest) String() string {
 func (*ListWorkloadRevisionsRequest) ProtoMessage() {}
 
 func (x *ListWorkloadRevisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[327]
+	mi := &file_kairship_proto_msgTypes[339]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31907,7 +33159,7 @@ func (x *ListWorkloadRevisionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadRevisionsRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkloadRevisionsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{327}
+	return file_kairship_proto_rawDescGZIP(), []int{339}
 }
 
 func (x *ListWorkloadRevisionsRequest) GetInstance() string {
@@ -31953,7 +33205,7 @@ type ListWorkloadRevisionsResponse struct {
 
 func (x *ListWorkloadRevisionsResponse) Reset() {
 	*x = ListWorkloadRevisionsResponse{}
-	mi := &file_kairship_proto_msgTypes[328]
+	mi := &file_kairship_proto_msgTypes[340]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31965,7 +33217,7 @@ func (x *ListWorkloadRevisionsResponse) String() string {
 func (*ListWorkloadRevisionsResponse) ProtoMessage() {}
 
 func (x *ListWorkloadRevisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[328]
+	mi := &file_kairship_proto_msgTypes[340]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31978,7 +33230,7 @@ func (x *ListWorkloadRevisionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadRevisionsResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkloadRevisionsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{328}
+	return file_kairship_proto_rawDescGZIP(), []int{340}
 }
 
 func (x *ListWorkloadRevisionsResponse) GetResult() *WorkloadRevisionList {
@@ -32031,7 +33283,7 @@ type ListWorkloadTimelineRequest struct {
 
 func (x *ListWorkloadTimelineRequest) Reset() {
 	*x = ListWorkloadTimelineRequest{}
-	mi := &file_kairship_proto_msgTypes[329]
+	mi := &file_kairship_proto_msgTypes[341]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32043,7 +33295,7 @@ func (x *ListWorkloadTimelineRequest) String() string {
 func (*ListWorkloadTimelineRequest) ProtoMessage() {}
 
 func (x *ListWorkloadTimelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[329]
+	mi := &file_kairship_proto_msgTypes[341]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32056,7 +33308,7 @@ func (x *ListWorkloadTimelineRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadTimelineRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkloadTimelineRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{329}
+	return file_kairship_proto_rawDescGZIP(), []int{341}
 }
 
 func (x *ListWorkloadTimelineRequest) GetInstance() string {
@@ -32144,7 +33396,7 @@ type ListWorkloadTimelineResponse struct {
 
 func (x *ListWorkloadTimelineResponse) Reset() {
 	*x = ListWorkloadTimelineResponse{}
-	mi := &file_kairship_proto_msgTypes[330]
+	mi := &file_kairship_proto_msgTypes[342]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32156,7 +33408,7 @@ func (x *ListWorkloadTimelineResponse) String() string {
 func (*ListWorkloadTimelineResponse) ProtoMessage() {}
 
 func (x *ListWorkloadTimelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[330]
+	mi := &file_kairship_proto_msgTypes[342]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32169,7 +33421,7 @@ func (x *ListWorkloadTimelineResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadTimelineResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkloadTimelineResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{330}
+	return file_kairship_proto_rawDescGZIP(), []int{342}
 }
 
 func (x *ListWorkloadTimelineResponse) GetResult() *TimelineEntryConnection {
@@ -32241,7 +33493,7 @@ type ListWorkloadsRequest struct {
 
 func (x *ListWorkloadsRequest) Reset() {
 	*x = ListWorkloadsRequest{}
-	mi := &file_kairship_proto_msgTypes[331]
+	mi := &file_kairship_proto_msgTypes[343]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32253,7 +33505,7 @@ func (x *ListWorkloadsRequest) String() string {
 func (*ListWorkloadsRequest) ProtoMessage() {}
 
 func (x *ListWorkloadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[331]
+	mi := &file_kairship_proto_msgTypes[343]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32266,7 +33518,7 @@ func (x *ListWorkloadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadsRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkloadsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{331}
+	return file_kairship_proto_rawDescGZIP(), []int{343}
 }
 
 func (x *ListWorkloadsRequest) GetFirst() int32 {
@@ -32403,7 +33655,7 @@ type ListWorkloadsResponse struct {
 
 func (x *ListWorkloadsResponse) Reset() {
 	*x = ListWorkloadsResponse{}
-	mi := &file_kairship_proto_msgTypes[332]
+	mi := &file_kairship_proto_msgTypes[344]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32415,7 +33667,7 @@ func (x *ListWorkloadsResponse) String() string {
 func (*ListWorkloadsResponse) ProtoMessage() {}
 
 func (x *ListWorkloadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[332]
+	mi := &file_kairship_proto_msgTypes[344]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32428,7 +33680,7 @@ func (x *ListWorkloadsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadsResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkloadsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{332}
+	return file_kairship_proto_rawDescGZIP(), []int{344}
 }
 
 func (x *ListWorkloadsResponse) GetResult() *WorkloadConnection {
@@ -32465,7 +33717,7 @@ type LoadBalancerIngress struct {
 
 func (x *LoadBalancerIngress) Reset() {
 	*x = LoadBalancerIngress{}
-	mi := &file_kairship_proto_msgTypes[333]
+	mi := &file_kairship_proto_msgTypes[345]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32477,7 +33729,7 @@ func (x *LoadBalancerIngress) String() string {
 func (*LoadBalancerIngress) ProtoMessage() {}
 
 func (x *LoadBalancerIngress) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[333]
+	mi := &file_kairship_proto_msgTypes[345]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32490,7 +33742,7 @@ func (x *LoadBalancerIngress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadBalancerIngress.ProtoReflect.Descriptor instead.
 func (*LoadBalancerIngress) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{333}
+	return file_kairship_proto_rawDescGZIP(), []int{345}
 }
 
 func (x *LoadBalancerIngress) GetIp() string {
@@ -32520,7 +33772,7 @@ type ManagedBy struct {
 
 func (x *ManagedBy) Reset() {
 	*x = ManagedBy{}
-	mi := &file_kairship_proto_msgTypes[334]
+	mi := &file_kairship_proto_msgTypes[346]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32532,7 +33784,7 @@ func (x *ManagedBy) String() string {
 func (*ManagedBy) ProtoMessage() {}
 
 func (x *ManagedBy) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[334]
+	mi := &file_kairship_proto_msgTypes[346]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32545,7 +33797,7 @@ func (x *ManagedBy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManagedBy.ProtoReflect.Descriptor instead.
 func (*ManagedBy) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{334}
+	return file_kairship_proto_rawDescGZIP(), []int{346}
 }
 
 func (x *ManagedBy) GetWorkNamespace() string {
@@ -32577,7 +33829,7 @@ type ManifestChange struct {
 
 func (x *ManifestChange) Reset() {
 	*x = ManifestChange{}
-	mi := &file_kairship_proto_msgTypes[335]
+	mi := &file_kairship_proto_msgTypes[347]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32589,7 +33841,7 @@ func (x *ManifestChange) String() string {
 func (*ManifestChange) ProtoMessage() {}
 
 func (x *ManifestChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[335]
+	mi := &file_kairship_proto_msgTypes[347]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32602,7 +33854,7 @@ func (x *ManifestChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManifestChange.ProtoReflect.Descriptor instead.
 func (*ManifestChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{335}
+	return file_kairship_proto_rawDescGZIP(), []int{347}
 }
 
 func (x *ManifestChange) GetPath() string {
@@ -32659,7 +33911,7 @@ type ManifestPreview struct {
 
 func (x *ManifestPreview) Reset() {
 	*x = ManifestPreview{}
-	mi := &file_kairship_proto_msgTypes[336]
+	mi := &file_kairship_proto_msgTypes[348]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32671,7 +33923,7 @@ func (x *ManifestPreview) String() string {
 func (*ManifestPreview) ProtoMessage() {}
 
 func (x *ManifestPreview) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[336]
+	mi := &file_kairship_proto_msgTypes[348]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32684,7 +33936,7 @@ func (x *ManifestPreview) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManifestPreview.ProtoReflect.Descriptor instead.
 func (*ManifestPreview) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{336}
+	return file_kairship_proto_rawDescGZIP(), []int{348}
 }
 
 func (x *ManifestPreview) GetFingerprint() string {
@@ -32800,7 +34052,7 @@ type ManifestPreviewItem struct {
 
 func (x *ManifestPreviewItem) Reset() {
 	*x = ManifestPreviewItem{}
-	mi := &file_kairship_proto_msgTypes[337]
+	mi := &file_kairship_proto_msgTypes[349]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32812,7 +34064,7 @@ func (x *ManifestPreviewItem) String() string {
 func (*ManifestPreviewItem) ProtoMessage() {}
 
 func (x *ManifestPreviewItem) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[337]
+	mi := &file_kairship_proto_msgTypes[349]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32825,7 +34077,7 @@ func (x *ManifestPreviewItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManifestPreviewItem.ProtoReflect.Descriptor instead.
 func (*ManifestPreviewItem) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{337}
+	return file_kairship_proto_rawDescGZIP(), []int{349}
 }
 
 func (x *ManifestPreviewItem) GetApiVersion() string {
@@ -32925,7 +34177,7 @@ type ManifestResult struct {
 
 func (x *ManifestResult) Reset() {
 	*x = ManifestResult{}
-	mi := &file_kairship_proto_msgTypes[338]
+	mi := &file_kairship_proto_msgTypes[350]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32937,7 +34189,7 @@ func (x *ManifestResult) String() string {
 func (*ManifestResult) ProtoMessage() {}
 
 func (x *ManifestResult) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[338]
+	mi := &file_kairship_proto_msgTypes[350]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32950,7 +34202,7 @@ func (x *ManifestResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManifestResult.ProtoReflect.Descriptor instead.
 func (*ManifestResult) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{338}
+	return file_kairship_proto_rawDescGZIP(), []int{350}
 }
 
 func (x *ManifestResult) GetDocument() int32 {
@@ -33071,7 +34323,7 @@ type MemberCluster struct {
 
 func (x *MemberCluster) Reset() {
 	*x = MemberCluster{}
-	mi := &file_kairship_proto_msgTypes[339]
+	mi := &file_kairship_proto_msgTypes[351]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33083,7 +34335,7 @@ func (x *MemberCluster) String() string {
 func (*MemberCluster) ProtoMessage() {}
 
 func (x *MemberCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[339]
+	mi := &file_kairship_proto_msgTypes[351]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33096,7 +34348,7 @@ func (x *MemberCluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberCluster.ProtoReflect.Descriptor instead.
 func (*MemberCluster) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{339}
+	return file_kairship_proto_rawDescGZIP(), []int{351}
 }
 
 func (x *MemberCluster) GetName() string {
@@ -33285,7 +34537,7 @@ type MemberClusterChange struct {
 
 func (x *MemberClusterChange) Reset() {
 	*x = MemberClusterChange{}
-	mi := &file_kairship_proto_msgTypes[340]
+	mi := &file_kairship_proto_msgTypes[352]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33297,7 +34549,7 @@ func (x *MemberClusterChange) String() string {
 func (*MemberClusterChange) ProtoMessage() {}
 
 func (x *MemberClusterChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[340]
+	mi := &file_kairship_proto_msgTypes[352]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33310,7 +34562,7 @@ func (x *MemberClusterChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberClusterChange.ProtoReflect.Descriptor instead.
 func (*MemberClusterChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{340}
+	return file_kairship_proto_rawDescGZIP(), []int{352}
 }
 
 func (x *MemberClusterChange) GetType() ChangeType_Value {
@@ -33379,7 +34631,7 @@ type MemberClusterConnection struct {
 
 func (x *MemberClusterConnection) Reset() {
 	*x = MemberClusterConnection{}
-	mi := &file_kairship_proto_msgTypes[341]
+	mi := &file_kairship_proto_msgTypes[353]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33391,7 +34643,7 @@ func (x *MemberClusterConnection) String() string {
 func (*MemberClusterConnection) ProtoMessage() {}
 
 func (x *MemberClusterConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[341]
+	mi := &file_kairship_proto_msgTypes[353]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33404,7 +34656,7 @@ func (x *MemberClusterConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberClusterConnection.ProtoReflect.Descriptor instead.
 func (*MemberClusterConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{341}
+	return file_kairship_proto_rawDescGZIP(), []int{353}
 }
 
 func (x *MemberClusterConnection) GetNodes() []*MemberCluster {
@@ -33459,7 +34711,7 @@ type MemberClusterUsage struct {
 
 func (x *MemberClusterUsage) Reset() {
 	*x = MemberClusterUsage{}
-	mi := &file_kairship_proto_msgTypes[342]
+	mi := &file_kairship_proto_msgTypes[354]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33471,7 +34723,7 @@ func (x *MemberClusterUsage) String() string {
 func (*MemberClusterUsage) ProtoMessage() {}
 
 func (x *MemberClusterUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[342]
+	mi := &file_kairship_proto_msgTypes[354]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33484,7 +34736,7 @@ func (x *MemberClusterUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberClusterUsage.ProtoReflect.Descriptor instead.
 func (*MemberClusterUsage) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{342}
+	return file_kairship_proto_rawDescGZIP(), []int{354}
 }
 
 func (x *MemberClusterUsage) GetCpu() float64 {
@@ -33561,7 +34813,7 @@ type MemberObject struct {
 
 func (x *MemberObject) Reset() {
 	*x = MemberObject{}
-	mi := &file_kairship_proto_msgTypes[343]
+	mi := &file_kairship_proto_msgTypes[355]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33573,7 +34825,7 @@ func (x *MemberObject) String() string {
 func (*MemberObject) ProtoMessage() {}
 
 func (x *MemberObject) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[343]
+	mi := &file_kairship_proto_msgTypes[355]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33586,7 +34838,7 @@ func (x *MemberObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberObject.ProtoReflect.Descriptor instead.
 func (*MemberObject) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{343}
+	return file_kairship_proto_rawDescGZIP(), []int{355}
 }
 
 func (x *MemberObject) GetApiVersion() string {
@@ -33658,7 +34910,7 @@ type MetricIdentifierInput struct {
 
 func (x *MetricIdentifierInput) Reset() {
 	*x = MetricIdentifierInput{}
-	mi := &file_kairship_proto_msgTypes[344]
+	mi := &file_kairship_proto_msgTypes[356]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33670,7 +34922,7 @@ func (x *MetricIdentifierInput) String() string {
 func (*MetricIdentifierInput) ProtoMessage() {}
 
 func (x *MetricIdentifierInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[344]
+	mi := &file_kairship_proto_msgTypes[356]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33683,7 +34935,7 @@ func (x *MetricIdentifierInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricIdentifierInput.ProtoReflect.Descriptor instead.
 func (*MetricIdentifierInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{344}
+	return file_kairship_proto_rawDescGZIP(), []int{356}
 }
 
 func (x *MetricIdentifierInput) GetName() string {
@@ -33721,7 +34973,7 @@ type MetricSpecInput struct {
 
 func (x *MetricSpecInput) Reset() {
 	*x = MetricSpecInput{}
-	mi := &file_kairship_proto_msgTypes[345]
+	mi := &file_kairship_proto_msgTypes[357]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33733,7 +34985,7 @@ func (x *MetricSpecInput) String() string {
 func (*MetricSpecInput) ProtoMessage() {}
 
 func (x *MetricSpecInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[345]
+	mi := &file_kairship_proto_msgTypes[357]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33746,7 +34998,7 @@ func (x *MetricSpecInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricSpecInput.ProtoReflect.Descriptor instead.
 func (*MetricSpecInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{345}
+	return file_kairship_proto_rawDescGZIP(), []int{357}
 }
 
 func (x *MetricSpecInput) GetType() MetricSourceType_Value {
@@ -33808,7 +35060,7 @@ type MetricTargetInput struct {
 
 func (x *MetricTargetInput) Reset() {
 	*x = MetricTargetInput{}
-	mi := &file_kairship_proto_msgTypes[346]
+	mi := &file_kairship_proto_msgTypes[358]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33820,7 +35072,7 @@ func (x *MetricTargetInput) String() string {
 func (*MetricTargetInput) ProtoMessage() {}
 
 func (x *MetricTargetInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[346]
+	mi := &file_kairship_proto_msgTypes[358]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33833,7 +35085,7 @@ func (x *MetricTargetInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricTargetInput.ProtoReflect.Descriptor instead.
 func (*MetricTargetInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{346}
+	return file_kairship_proto_rawDescGZIP(), []int{358}
 }
 
 func (x *MetricTargetInput) GetType() MetricTargetType_Value {
@@ -33884,7 +35136,7 @@ type MoveClusterPayload struct {
 
 func (x *MoveClusterPayload) Reset() {
 	*x = MoveClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[347]
+	mi := &file_kairship_proto_msgTypes[359]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33896,7 +35148,7 @@ func (x *MoveClusterPayload) String() string {
 func (*MoveClusterPayload) ProtoMessage() {}
 
 func (x *MoveClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[347]
+	mi := &file_kairship_proto_msgTypes[359]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33909,7 +35161,7 @@ func (x *MoveClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveClusterPayload.ProtoReflect.Descriptor instead.
 func (*MoveClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{347}
+	return file_kairship_proto_rawDescGZIP(), []int{359}
 }
 
 func (x *MoveClusterPayload) GetRequested() bool {
@@ -33966,7 +35218,7 @@ type MoveClusterRequest struct {
 
 func (x *MoveClusterRequest) Reset() {
 	*x = MoveClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[348]
+	mi := &file_kairship_proto_msgTypes[360]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33978,7 +35230,7 @@ func (x *MoveClusterRequest) String() string {
 func (*MoveClusterRequest) ProtoMessage() {}
 
 func (x *MoveClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[348]
+	mi := &file_kairship_proto_msgTypes[360]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33991,7 +35243,7 @@ func (x *MoveClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveClusterRequest.ProtoReflect.Descriptor instead.
 func (*MoveClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{348}
+	return file_kairship_proto_rawDescGZIP(), []int{360}
 }
 
 func (x *MoveClusterRequest) GetCluster() string {
@@ -34044,7 +35296,7 @@ type MoveClusterResponse struct {
 
 func (x *MoveClusterResponse) Reset() {
 	*x = MoveClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[349]
+	mi := &file_kairship_proto_msgTypes[361]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34056,7 +35308,7 @@ func (x *MoveClusterResponse) String() string {
 func (*MoveClusterResponse) ProtoMessage() {}
 
 func (x *MoveClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[349]
+	mi := &file_kairship_proto_msgTypes[361]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34069,7 +35321,7 @@ func (x *MoveClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveClusterResponse.ProtoReflect.Descriptor instead.
 func (*MoveClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{349}
+	return file_kairship_proto_rawDescGZIP(), []int{361}
 }
 
 func (x *MoveClusterResponse) GetResult() *MoveClusterPayload {
@@ -34123,7 +35375,7 @@ type MoveWorkloadPayload struct {
 
 func (x *MoveWorkloadPayload) Reset() {
 	*x = MoveWorkloadPayload{}
-	mi := &file_kairship_proto_msgTypes[350]
+	mi := &file_kairship_proto_msgTypes[362]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34135,7 +35387,7 @@ func (x *MoveWorkloadPayload) String() string {
 func (*MoveWorkloadPayload) ProtoMessage() {}
 
 func (x *MoveWorkloadPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[350]
+	mi := &file_kairship_proto_msgTypes[362]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34148,7 +35400,7 @@ func (x *MoveWorkloadPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveWorkloadPayload.ProtoReflect.Descriptor instead.
 func (*MoveWorkloadPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{350}
+	return file_kairship_proto_rawDescGZIP(), []int{362}
 }
 
 func (x *MoveWorkloadPayload) GetPolicyNamespace() string {
@@ -34246,7 +35498,7 @@ type MoveWorkloadRequest struct {
 
 func (x *MoveWorkloadRequest) Reset() {
 	*x = MoveWorkloadRequest{}
-	mi := &file_kairship_proto_msgTypes[351]
+	mi := &file_kairship_proto_msgTypes[363]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34258,7 +35510,7 @@ func (x *MoveWorkloadRequest) String() string {
 func (*MoveWorkloadRequest) ProtoMessage() {}
 
 func (x *MoveWorkloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[351]
+	mi := &file_kairship_proto_msgTypes[363]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34271,7 +35523,7 @@ func (x *MoveWorkloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveWorkloadRequest.ProtoReflect.Descriptor instead.
 func (*MoveWorkloadRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{351}
+	return file_kairship_proto_rawDescGZIP(), []int{363}
 }
 
 func (x *MoveWorkloadRequest) GetInstance() string {
@@ -34345,7 +35597,7 @@ type MoveWorkloadResponse struct {
 
 func (x *MoveWorkloadResponse) Reset() {
 	*x = MoveWorkloadResponse{}
-	mi := &file_kairship_proto_msgTypes[352]
+	mi := &file_kairship_proto_msgTypes[364]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34357,7 +35609,7 @@ func (x *MoveWorkloadResponse) String() string {
 func (*MoveWorkloadResponse) ProtoMessage() {}
 
 func (x *MoveWorkloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[352]
+	mi := &file_kairship_proto_msgTypes[364]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34370,7 +35622,7 @@ func (x *MoveWorkloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveWorkloadResponse.ProtoReflect.Descriptor instead.
 func (*MoveWorkloadResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{352}
+	return file_kairship_proto_rawDescGZIP(), []int{364}
 }
 
 func (x *MoveWorkloadResponse) GetResult() *MoveWorkloadPayload {
@@ -34433,7 +35685,7 @@ type MultiClusterService struct {
 
 func (x *MultiClusterService) Reset() {
 	*x = MultiClusterService{}
-	mi := &file_kairship_proto_msgTypes[353]
+	mi := &file_kairship_proto_msgTypes[365]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34445,7 +35697,7 @@ func (x *MultiClusterService) String() string {
 func (*MultiClusterService) ProtoMessage() {}
 
 func (x *MultiClusterService) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[353]
+	mi := &file_kairship_proto_msgTypes[365]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34458,7 +35710,7 @@ func (x *MultiClusterService) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MultiClusterService.ProtoReflect.Descriptor instead.
 func (*MultiClusterService) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{353}
+	return file_kairship_proto_rawDescGZIP(), []int{365}
 }
 
 func (x *MultiClusterService) GetId() string {
@@ -34583,7 +35835,7 @@ type MultiClusterServiceConnection struct {
 
 func (x *MultiClusterServiceConnection) Reset() {
 	*x = MultiClusterServiceConnection{}
-	mi := &file_kairship_proto_msgTypes[354]
+	mi := &file_kairship_proto_msgTypes[366]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34595,7 +35847,7 @@ func (x *MultiClusterServiceConnection) String() string {
 func (*MultiClusterServiceConnection) ProtoMessage() {}
 
 func (x *MultiClusterServiceConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[354]
+	mi := &file_kairship_proto_msgTypes[366]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34608,7 +35860,7 @@ func (x *MultiClusterServiceConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MultiClusterServiceConnection.ProtoReflect.Descriptor instead.
 func (*MultiClusterServiceConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{354}
+	return file_kairship_proto_rawDescGZIP(), []int{366}
 }
 
 func (x *MultiClusterServiceConnection) GetNodes() []*MultiClusterService {
@@ -34650,7 +35902,7 @@ type MultiClusterServiceSpec struct {
 
 func (x *MultiClusterServiceSpec) Reset() {
 	*x = MultiClusterServiceSpec{}
-	mi := &file_kairship_proto_msgTypes[355]
+	mi := &file_kairship_proto_msgTypes[367]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34662,7 +35914,7 @@ func (x *MultiClusterServiceSpec) String() string {
 func (*MultiClusterServiceSpec) ProtoMessage() {}
 
 func (x *MultiClusterServiceSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[355]
+	mi := &file_kairship_proto_msgTypes[367]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34675,7 +35927,7 @@ func (x *MultiClusterServiceSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MultiClusterServiceSpec.ProtoReflect.Descriptor instead.
 func (*MultiClusterServiceSpec) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{355}
+	return file_kairship_proto_rawDescGZIP(), []int{367}
 }
 
 func (x *MultiClusterServiceSpec) GetTypes() []ExposureType_Value {
@@ -34708,7 +35960,7 @@ type MultiClusterServiceSpecInput struct {
 
 func (x *MultiClusterServiceSpecInput) Reset() {
 	*x = MultiClusterServiceSpecInput{}
-	mi := &file_kairship_proto_msgTypes[356]
+	mi := &file_kairship_proto_msgTypes[368]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34720,7 +35972,7 @@ func (x *MultiClusterServiceSpecInput) String() string {
 func (*MultiClusterServiceSpecInput) ProtoMessage() {}
 
 func (x *MultiClusterServiceSpecInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[356]
+	mi := &file_kairship_proto_msgTypes[368]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34733,7 +35985,7 @@ func (x *MultiClusterServiceSpecInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MultiClusterServiceSpecInput.ProtoReflect.Descriptor instead.
 func (*MultiClusterServiceSpecInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{356}
+	return file_kairship_proto_rawDescGZIP(), []int{368}
 }
 
 func (x *MultiClusterServiceSpecInput) GetTypes() []ExposureType_Value {
@@ -34800,7 +36052,7 @@ type MutationProblem struct {
 
 func (x *MutationProblem) Reset() {
 	*x = MutationProblem{}
-	mi := &file_kairship_proto_msgTypes[357]
+	mi := &file_kairship_proto_msgTypes[369]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34812,7 +36064,7 @@ func (x *MutationProblem) String() string {
 func (*MutationProblem) ProtoMessage() {}
 
 func (x *MutationProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[357]
+	mi := &file_kairship_proto_msgTypes[369]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34825,7 +36077,7 @@ func (x *MutationProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MutationProblem.ProtoReflect.Descriptor instead.
 func (*MutationProblem) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{357}
+	return file_kairship_proto_rawDescGZIP(), []int{369}
 }
 
 func (x *MutationProblem) GetCode() string {
@@ -34878,7 +36130,7 @@ type Namespace struct {
 
 func (x *Namespace) Reset() {
 	*x = Namespace{}
-	mi := &file_kairship_proto_msgTypes[358]
+	mi := &file_kairship_proto_msgTypes[370]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34890,7 +36142,7 @@ func (x *Namespace) String() string {
 func (*Namespace) ProtoMessage() {}
 
 func (x *Namespace) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[358]
+	mi := &file_kairship_proto_msgTypes[370]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34903,7 +36155,7 @@ func (x *Namespace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Namespace.ProtoReflect.Descriptor instead.
 func (*Namespace) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{358}
+	return file_kairship_proto_rawDescGZIP(), []int{370}
 }
 
 func (x *Namespace) GetName() string {
@@ -34993,7 +36245,7 @@ type NamespaceConnection struct {
 
 func (x *NamespaceConnection) Reset() {
 	*x = NamespaceConnection{}
-	mi := &file_kairship_proto_msgTypes[359]
+	mi := &file_kairship_proto_msgTypes[371]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35005,7 +36257,7 @@ func (x *NamespaceConnection) String() string {
 func (*NamespaceConnection) ProtoMessage() {}
 
 func (x *NamespaceConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[359]
+	mi := &file_kairship_proto_msgTypes[371]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35018,7 +36270,7 @@ func (x *NamespaceConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamespaceConnection.ProtoReflect.Descriptor instead.
 func (*NamespaceConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{359}
+	return file_kairship_proto_rawDescGZIP(), []int{371}
 }
 
 func (x *NamespaceConnection) GetNodes() []*Namespace {
@@ -35062,7 +36314,7 @@ type NodeAllocation struct {
 
 func (x *NodeAllocation) Reset() {
 	*x = NodeAllocation{}
-	mi := &file_kairship_proto_msgTypes[360]
+	mi := &file_kairship_proto_msgTypes[372]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35074,7 +36326,7 @@ func (x *NodeAllocation) String() string {
 func (*NodeAllocation) ProtoMessage() {}
 
 func (x *NodeAllocation) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[360]
+	mi := &file_kairship_proto_msgTypes[372]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35087,7 +36339,7 @@ func (x *NodeAllocation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeAllocation.ProtoReflect.Descriptor instead.
 func (*NodeAllocation) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{360}
+	return file_kairship_proto_rawDescGZIP(), []int{372}
 }
 
 func (x *NodeAllocation) GetCpu() float64 {
@@ -35119,7 +36371,7 @@ type NodeResources struct {
 
 func (x *NodeResources) Reset() {
 	*x = NodeResources{}
-	mi := &file_kairship_proto_msgTypes[361]
+	mi := &file_kairship_proto_msgTypes[373]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35131,7 +36383,7 @@ func (x *NodeResources) String() string {
 func (*NodeResources) ProtoMessage() {}
 
 func (x *NodeResources) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[361]
+	mi := &file_kairship_proto_msgTypes[373]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35144,7 +36396,7 @@ func (x *NodeResources) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeResources.ProtoReflect.Descriptor instead.
 func (*NodeResources) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{361}
+	return file_kairship_proto_rawDescGZIP(), []int{373}
 }
 
 func (x *NodeResources) GetCpu() float64 {
@@ -35183,7 +36435,7 @@ type ObjectMetricSourceInput struct {
 
 func (x *ObjectMetricSourceInput) Reset() {
 	*x = ObjectMetricSourceInput{}
-	mi := &file_kairship_proto_msgTypes[362]
+	mi := &file_kairship_proto_msgTypes[374]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35195,7 +36447,7 @@ func (x *ObjectMetricSourceInput) String() string {
 func (*ObjectMetricSourceInput) ProtoMessage() {}
 
 func (x *ObjectMetricSourceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[362]
+	mi := &file_kairship_proto_msgTypes[374]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35208,7 +36460,7 @@ func (x *ObjectMetricSourceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObjectMetricSourceInput.ProtoReflect.Descriptor instead.
 func (*ObjectMetricSourceInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{362}
+	return file_kairship_proto_rawDescGZIP(), []int{374}
 }
 
 func (x *ObjectMetricSourceInput) GetDescribedObject() *ScaleTargetInput {
@@ -35251,7 +36503,7 @@ type OperationCluster struct {
 
 func (x *OperationCluster) Reset() {
 	*x = OperationCluster{}
-	mi := &file_kairship_proto_msgTypes[363]
+	mi := &file_kairship_proto_msgTypes[375]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35263,7 +36515,7 @@ func (x *OperationCluster) String() string {
 func (*OperationCluster) ProtoMessage() {}
 
 func (x *OperationCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[363]
+	mi := &file_kairship_proto_msgTypes[375]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35276,7 +36528,7 @@ func (x *OperationCluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationCluster.ProtoReflect.Descriptor instead.
 func (*OperationCluster) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{363}
+	return file_kairship_proto_rawDescGZIP(), []int{375}
 }
 
 func (x *OperationCluster) GetName() string {
@@ -35340,7 +36592,7 @@ type OperationProgress struct {
 
 func (x *OperationProgress) Reset() {
 	*x = OperationProgress{}
-	mi := &file_kairship_proto_msgTypes[364]
+	mi := &file_kairship_proto_msgTypes[376]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35352,7 +36604,7 @@ func (x *OperationProgress) String() string {
 func (*OperationProgress) ProtoMessage() {}
 
 func (x *OperationProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[364]
+	mi := &file_kairship_proto_msgTypes[376]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35365,7 +36617,7 @@ func (x *OperationProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationProgress.ProtoReflect.Descriptor instead.
 func (*OperationProgress) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{364}
+	return file_kairship_proto_rawDescGZIP(), []int{376}
 }
 
 func (x *OperationProgress) GetOperation() string {
@@ -35443,7 +36695,7 @@ type OperationStep struct {
 
 func (x *OperationStep) Reset() {
 	*x = OperationStep{}
-	mi := &file_kairship_proto_msgTypes[365]
+	mi := &file_kairship_proto_msgTypes[377]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35455,7 +36707,7 @@ func (x *OperationStep) String() string {
 func (*OperationStep) ProtoMessage() {}
 
 func (x *OperationStep) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[365]
+	mi := &file_kairship_proto_msgTypes[377]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35468,7 +36720,7 @@ func (x *OperationStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationStep.ProtoReflect.Descriptor instead.
 func (*OperationStep) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{365}
+	return file_kairship_proto_rawDescGZIP(), []int{377}
 }
 
 func (x *OperationStep) GetName() OperationStepName_Value {
@@ -35525,7 +36777,7 @@ type OverflowClusterAffinityInput struct {
 
 func (x *OverflowClusterAffinityInput) Reset() {
 	*x = OverflowClusterAffinityInput{}
-	mi := &file_kairship_proto_msgTypes[366]
+	mi := &file_kairship_proto_msgTypes[378]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35537,7 +36789,7 @@ func (x *OverflowClusterAffinityInput) String() string {
 func (*OverflowClusterAffinityInput) ProtoMessage() {}
 
 func (x *OverflowClusterAffinityInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[366]
+	mi := &file_kairship_proto_msgTypes[378]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35550,7 +36802,7 @@ func (x *OverflowClusterAffinityInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverflowClusterAffinityInput.ProtoReflect.Descriptor instead.
 func (*OverflowClusterAffinityInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{366}
+	return file_kairship_proto_rawDescGZIP(), []int{378}
 }
 
 func (x *OverflowClusterAffinityInput) GetAffinityName() string {
@@ -35605,7 +36857,7 @@ type OverriddenImage struct {
 
 func (x *OverriddenImage) Reset() {
 	*x = OverriddenImage{}
-	mi := &file_kairship_proto_msgTypes[367]
+	mi := &file_kairship_proto_msgTypes[379]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35617,7 +36869,7 @@ func (x *OverriddenImage) String() string {
 func (*OverriddenImage) ProtoMessage() {}
 
 func (x *OverriddenImage) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[367]
+	mi := &file_kairship_proto_msgTypes[379]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35630,7 +36882,7 @@ func (x *OverriddenImage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverriddenImage.ProtoReflect.Descriptor instead.
 func (*OverriddenImage) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{367}
+	return file_kairship_proto_rawDescGZIP(), []int{379}
 }
 
 func (x *OverriddenImage) GetClusterName() string {
@@ -35692,7 +36944,7 @@ type OverridePolicy struct {
 
 func (x *OverridePolicy) Reset() {
 	*x = OverridePolicy{}
-	mi := &file_kairship_proto_msgTypes[368]
+	mi := &file_kairship_proto_msgTypes[380]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35704,7 +36956,7 @@ func (x *OverridePolicy) String() string {
 func (*OverridePolicy) ProtoMessage() {}
 
 func (x *OverridePolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[368]
+	mi := &file_kairship_proto_msgTypes[380]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35717,7 +36969,7 @@ func (x *OverridePolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverridePolicy.ProtoReflect.Descriptor instead.
 func (*OverridePolicy) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{368}
+	return file_kairship_proto_rawDescGZIP(), []int{380}
 }
 
 func (x *OverridePolicy) GetNamespace() string {
@@ -35814,7 +37066,7 @@ type OverridePolicyConnection struct {
 
 func (x *OverridePolicyConnection) Reset() {
 	*x = OverridePolicyConnection{}
-	mi := &file_kairship_proto_msgTypes[369]
+	mi := &file_kairship_proto_msgTypes[381]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35826,7 +37078,7 @@ func (x *OverridePolicyConnection) String() string {
 func (*OverridePolicyConnection) ProtoMessage() {}
 
 func (x *OverridePolicyConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[369]
+	mi := &file_kairship_proto_msgTypes[381]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35839,7 +37091,7 @@ func (x *OverridePolicyConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverridePolicyConnection.ProtoReflect.Descriptor instead.
 func (*OverridePolicyConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{369}
+	return file_kairship_proto_rawDescGZIP(), []int{381}
 }
 
 func (x *OverridePolicyConnection) GetNodes() []*OverridePolicy {
@@ -35885,7 +37137,7 @@ type OverridePolicyLike struct {
 
 func (x *OverridePolicyLike) Reset() {
 	*x = OverridePolicyLike{}
-	mi := &file_kairship_proto_msgTypes[370]
+	mi := &file_kairship_proto_msgTypes[382]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35897,7 +37149,7 @@ func (x *OverridePolicyLike) String() string {
 func (*OverridePolicyLike) ProtoMessage() {}
 
 func (x *OverridePolicyLike) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[370]
+	mi := &file_kairship_proto_msgTypes[382]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35910,7 +37162,7 @@ func (x *OverridePolicyLike) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverridePolicyLike.ProtoReflect.Descriptor instead.
 func (*OverridePolicyLike) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{370}
+	return file_kairship_proto_rawDescGZIP(), []int{382}
 }
 
 func (x *OverridePolicyLike) GetTypename() string {
@@ -35951,7 +37203,7 @@ type OverrideSpecInput struct {
 
 func (x *OverrideSpecInput) Reset() {
 	*x = OverrideSpecInput{}
-	mi := &file_kairship_proto_msgTypes[371]
+	mi := &file_kairship_proto_msgTypes[383]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35963,7 +37215,7 @@ func (x *OverrideSpecInput) String() string {
 func (*OverrideSpecInput) ProtoMessage() {}
 
 func (x *OverrideSpecInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[371]
+	mi := &file_kairship_proto_msgTypes[383]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35976,7 +37228,7 @@ func (x *OverrideSpecInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverrideSpecInput.ProtoReflect.Descriptor instead.
 func (*OverrideSpecInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{371}
+	return file_kairship_proto_rawDescGZIP(), []int{383}
 }
 
 func (x *OverrideSpecInput) GetResourceSelectors() []*ResourceSelectorInput {
@@ -36030,7 +37282,7 @@ type OverridersInput struct {
 
 func (x *OverridersInput) Reset() {
 	*x = OverridersInput{}
-	mi := &file_kairship_proto_msgTypes[372]
+	mi := &file_kairship_proto_msgTypes[384]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36042,7 +37294,7 @@ func (x *OverridersInput) String() string {
 func (*OverridersInput) ProtoMessage() {}
 
 func (x *OverridersInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[372]
+	mi := &file_kairship_proto_msgTypes[384]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36055,7 +37307,7 @@ func (x *OverridersInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverridersInput.ProtoReflect.Descriptor instead.
 func (*OverridersInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{372}
+	return file_kairship_proto_rawDescGZIP(), []int{384}
 }
 
 func (x *OverridersInput) GetPlaintext() []*PlaintextOverriderInput {
@@ -36120,7 +37372,7 @@ type PageInfo struct {
 
 func (x *PageInfo) Reset() {
 	*x = PageInfo{}
-	mi := &file_kairship_proto_msgTypes[373]
+	mi := &file_kairship_proto_msgTypes[385]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36132,7 +37384,7 @@ func (x *PageInfo) String() string {
 func (*PageInfo) ProtoMessage() {}
 
 func (x *PageInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[373]
+	mi := &file_kairship_proto_msgTypes[385]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36145,7 +37397,7 @@ func (x *PageInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageInfo.ProtoReflect.Descriptor instead.
 func (*PageInfo) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{373}
+	return file_kairship_proto_rawDescGZIP(), []int{385}
 }
 
 func (x *PageInfo) GetHasNextPage() bool {
@@ -36175,7 +37427,7 @@ type PatchResourcePayload struct {
 
 func (x *PatchResourcePayload) Reset() {
 	*x = PatchResourcePayload{}
-	mi := &file_kairship_proto_msgTypes[374]
+	mi := &file_kairship_proto_msgTypes[386]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36187,7 +37439,7 @@ func (x *PatchResourcePayload) String() string {
 func (*PatchResourcePayload) ProtoMessage() {}
 
 func (x *PatchResourcePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[374]
+	mi := &file_kairship_proto_msgTypes[386]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36200,7 +37452,7 @@ func (x *PatchResourcePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchResourcePayload.ProtoReflect.Descriptor instead.
 func (*PatchResourcePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{374}
+	return file_kairship_proto_rawDescGZIP(), []int{386}
 }
 
 func (x *PatchResourcePayload) GetResource() *Resource {
@@ -36249,7 +37501,7 @@ type PatchResourceRequest struct {
 
 func (x *PatchResourceRequest) Reset() {
 	*x = PatchResourceRequest{}
-	mi := &file_kairship_proto_msgTypes[375]
+	mi := &file_kairship_proto_msgTypes[387]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36261,7 +37513,7 @@ func (x *PatchResourceRequest) String() string {
 func (*PatchResourceRequest) ProtoMessage() {}
 
 func (x *PatchResourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[375]
+	mi := &file_kairship_proto_msgTypes[387]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36274,7 +37526,7 @@ func (x *PatchResourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchResourceRequest.ProtoReflect.Descriptor instead.
 func (*PatchResourceRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{375}
+	return file_kairship_proto_rawDescGZIP(), []int{387}
 }
 
 func (x *PatchResourceRequest) GetInstance() string {
@@ -36369,7 +37621,7 @@ type PatchResourceResponse struct {
 
 func (x *PatchResourceResponse) Reset() {
 	*x = PatchResourceResponse{}
-	mi := &file_kairship_proto_msgTypes[376]
+	mi := &file_kairship_proto_msgTypes[388]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36381,7 +37633,7 @@ func (x *PatchResourceResponse) String() string {
 func (*PatchResourceResponse) ProtoMessage() {}
 
 func (x *PatchResourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[376]
+	mi := &file_kairship_proto_msgTypes[388]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36394,7 +37646,7 @@ func (x *PatchResourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchResourceResponse.ProtoReflect.Descriptor instead.
 func (*PatchResourceResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{376}
+	return file_kairship_proto_rawDescGZIP(), []int{388}
 }
 
 func (x *PatchResourceResponse) GetResult() *PatchResourcePayload {
@@ -36431,7 +37683,7 @@ type PauseWorkloadPayload struct {
 
 func (x *PauseWorkloadPayload) Reset() {
 	*x = PauseWorkloadPayload{}
-	mi := &file_kairship_proto_msgTypes[377]
+	mi := &file_kairship_proto_msgTypes[389]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36443,7 +37695,7 @@ func (x *PauseWorkloadPayload) String() string {
 func (*PauseWorkloadPayload) ProtoMessage() {}
 
 func (x *PauseWorkloadPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[377]
+	mi := &file_kairship_proto_msgTypes[389]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36456,7 +37708,7 @@ func (x *PauseWorkloadPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseWorkloadPayload.ProtoReflect.Descriptor instead.
 func (*PauseWorkloadPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{377}
+	return file_kairship_proto_rawDescGZIP(), []int{389}
 }
 
 func (x *PauseWorkloadPayload) GetWorkload() *Workload {
@@ -36495,7 +37747,7 @@ type PauseWorkloadRequest struct {
 
 func (x *PauseWorkloadRequest) Reset() {
 	*x = PauseWorkloadRequest{}
-	mi := &file_kairship_proto_msgTypes[378]
+	mi := &file_kairship_proto_msgTypes[390]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36507,7 +37759,7 @@ func (x *PauseWorkloadRequest) String() string {
 func (*PauseWorkloadRequest) ProtoMessage() {}
 
 func (x *PauseWorkloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[378]
+	mi := &file_kairship_proto_msgTypes[390]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36520,7 +37772,7 @@ func (x *PauseWorkloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseWorkloadRequest.ProtoReflect.Descriptor instead.
 func (*PauseWorkloadRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{378}
+	return file_kairship_proto_rawDescGZIP(), []int{390}
 }
 
 func (x *PauseWorkloadRequest) GetInstance() string {
@@ -36580,7 +37832,7 @@ type PauseWorkloadResponse struct {
 
 func (x *PauseWorkloadResponse) Reset() {
 	*x = PauseWorkloadResponse{}
-	mi := &file_kairship_proto_msgTypes[379]
+	mi := &file_kairship_proto_msgTypes[391]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36592,7 +37844,7 @@ func (x *PauseWorkloadResponse) String() string {
 func (*PauseWorkloadResponse) ProtoMessage() {}
 
 func (x *PauseWorkloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[379]
+	mi := &file_kairship_proto_msgTypes[391]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36605,7 +37857,7 @@ func (x *PauseWorkloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseWorkloadResponse.ProtoReflect.Descriptor instead.
 func (*PauseWorkloadResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{379}
+	return file_kairship_proto_rawDescGZIP(), []int{391}
 }
 
 func (x *PauseWorkloadResponse) GetResult() *PauseWorkloadPayload {
@@ -36674,7 +37926,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_kairship_proto_msgTypes[380]
+	mi := &file_kairship_proto_msgTypes[392]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36686,7 +37938,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[380]
+	mi := &file_kairship_proto_msgTypes[392]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36699,7 +37951,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{380}
+	return file_kairship_proto_rawDescGZIP(), []int{392}
 }
 
 func (x *Placement) GetClusterName() string {
@@ -36836,7 +38088,7 @@ type PlacementDrift struct {
 
 func (x *PlacementDrift) Reset() {
 	*x = PlacementDrift{}
-	mi := &file_kairship_proto_msgTypes[381]
+	mi := &file_kairship_proto_msgTypes[393]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36848,7 +38100,7 @@ func (x *PlacementDrift) String() string {
 func (*PlacementDrift) ProtoMessage() {}
 
 func (x *PlacementDrift) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[381]
+	mi := &file_kairship_proto_msgTypes[393]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36861,7 +38113,7 @@ func (x *PlacementDrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlacementDrift.ProtoReflect.Descriptor instead.
 func (*PlacementDrift) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{381}
+	return file_kairship_proto_rawDescGZIP(), []int{393}
 }
 
 func (x *PlacementDrift) GetDrifted() bool {
@@ -36921,7 +38173,7 @@ type PlaintextOverriderInput struct {
 
 func (x *PlaintextOverriderInput) Reset() {
 	*x = PlaintextOverriderInput{}
-	mi := &file_kairship_proto_msgTypes[382]
+	mi := &file_kairship_proto_msgTypes[394]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36933,7 +38185,7 @@ func (x *PlaintextOverriderInput) String() string {
 func (*PlaintextOverriderInput) ProtoMessage() {}
 
 func (x *PlaintextOverriderInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[382]
+	mi := &file_kairship_proto_msgTypes[394]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36946,7 +38198,7 @@ func (x *PlaintextOverriderInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaintextOverriderInput.ProtoReflect.Descriptor instead.
 func (*PlaintextOverriderInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{382}
+	return file_kairship_proto_rawDescGZIP(), []int{394}
 }
 
 func (x *PlaintextOverriderInput) GetPath() string {
@@ -37018,7 +38270,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_kairship_proto_msgTypes[383]
+	mi := &file_kairship_proto_msgTypes[395]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37030,7 +38282,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[383]
+	mi := &file_kairship_proto_msgTypes[395]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37043,7 +38295,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{383}
+	return file_kairship_proto_rawDescGZIP(), []int{395}
 }
 
 func (x *Pod) GetInstance() *Instance {
@@ -37196,7 +38448,7 @@ type PodConnection struct {
 
 func (x *PodConnection) Reset() {
 	*x = PodConnection{}
-	mi := &file_kairship_proto_msgTypes[384]
+	mi := &file_kairship_proto_msgTypes[396]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37208,7 +38460,7 @@ func (x *PodConnection) String() string {
 func (*PodConnection) ProtoMessage() {}
 
 func (x *PodConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[384]
+	mi := &file_kairship_proto_msgTypes[396]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37221,7 +38473,7 @@ func (x *PodConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodConnection.ProtoReflect.Descriptor instead.
 func (*PodConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{384}
+	return file_kairship_proto_rawDescGZIP(), []int{396}
 }
 
 func (x *PodConnection) GetNodes() []*Pod {
@@ -37281,7 +38533,7 @@ type PodContainer struct {
 
 func (x *PodContainer) Reset() {
 	*x = PodContainer{}
-	mi := &file_kairship_proto_msgTypes[385]
+	mi := &file_kairship_proto_msgTypes[397]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37293,7 +38545,7 @@ func (x *PodContainer) String() string {
 func (*PodContainer) ProtoMessage() {}
 
 func (x *PodContainer) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[385]
+	mi := &file_kairship_proto_msgTypes[397]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37306,7 +38558,7 @@ func (x *PodContainer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodContainer.ProtoReflect.Descriptor instead.
 func (*PodContainer) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{385}
+	return file_kairship_proto_rawDescGZIP(), []int{397}
 }
 
 func (x *PodContainer) GetName() string {
@@ -37404,7 +38656,7 @@ type PodLogEvent struct {
 
 func (x *PodLogEvent) Reset() {
 	*x = PodLogEvent{}
-	mi := &file_kairship_proto_msgTypes[386]
+	mi := &file_kairship_proto_msgTypes[398]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37416,7 +38668,7 @@ func (x *PodLogEvent) String() string {
 func (*PodLogEvent) ProtoMessage() {}
 
 func (x *PodLogEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[386]
+	mi := &file_kairship_proto_msgTypes[398]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37429,7 +38681,7 @@ func (x *PodLogEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodLogEvent.ProtoReflect.Descriptor instead.
 func (*PodLogEvent) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{386}
+	return file_kairship_proto_rawDescGZIP(), []int{398}
 }
 
 func (x *PodLogEvent) GetType() PodLogEventType_Value {
@@ -37509,7 +38761,7 @@ type PodLogLine struct {
 
 func (x *PodLogLine) Reset() {
 	*x = PodLogLine{}
-	mi := &file_kairship_proto_msgTypes[387]
+	mi := &file_kairship_proto_msgTypes[399]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37521,7 +38773,7 @@ func (x *PodLogLine) String() string {
 func (*PodLogLine) ProtoMessage() {}
 
 func (x *PodLogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[387]
+	mi := &file_kairship_proto_msgTypes[399]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37534,7 +38786,7 @@ func (x *PodLogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodLogLine.ProtoReflect.Descriptor instead.
 func (*PodLogLine) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{387}
+	return file_kairship_proto_rawDescGZIP(), []int{399}
 }
 
 func (x *PodLogLine) GetTime() *timestamppb.Timestamp {
@@ -37596,7 +38848,7 @@ type PodLogOmission struct {
 
 func (x *PodLogOmission) Reset() {
 	*x = PodLogOmission{}
-	mi := &file_kairship_proto_msgTypes[388]
+	mi := &file_kairship_proto_msgTypes[400]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37608,7 +38860,7 @@ func (x *PodLogOmission) String() string {
 func (*PodLogOmission) ProtoMessage() {}
 
 func (x *PodLogOmission) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[388]
+	mi := &file_kairship_proto_msgTypes[400]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37621,7 +38873,7 @@ func (x *PodLogOmission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodLogOmission.ProtoReflect.Descriptor instead.
 func (*PodLogOmission) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{388}
+	return file_kairship_proto_rawDescGZIP(), []int{400}
 }
 
 func (x *PodLogOmission) GetClusterName() string {
@@ -37668,7 +38920,7 @@ type PodLogs struct {
 
 func (x *PodLogs) Reset() {
 	*x = PodLogs{}
-	mi := &file_kairship_proto_msgTypes[389]
+	mi := &file_kairship_proto_msgTypes[401]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37680,7 +38932,7 @@ func (x *PodLogs) String() string {
 func (*PodLogs) ProtoMessage() {}
 
 func (x *PodLogs) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[389]
+	mi := &file_kairship_proto_msgTypes[401]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37693,7 +38945,7 @@ func (x *PodLogs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodLogs.ProtoReflect.Descriptor instead.
 func (*PodLogs) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{389}
+	return file_kairship_proto_rawDescGZIP(), []int{401}
 }
 
 func (x *PodLogs) GetLines() []*PodLogLine {
@@ -37730,7 +38982,7 @@ type PodsMetricSourceInput struct {
 
 func (x *PodsMetricSourceInput) Reset() {
 	*x = PodsMetricSourceInput{}
-	mi := &file_kairship_proto_msgTypes[390]
+	mi := &file_kairship_proto_msgTypes[402]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37742,7 +38994,7 @@ func (x *PodsMetricSourceInput) String() string {
 func (*PodsMetricSourceInput) ProtoMessage() {}
 
 func (x *PodsMetricSourceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[390]
+	mi := &file_kairship_proto_msgTypes[402]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37755,7 +39007,7 @@ func (x *PodsMetricSourceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsMetricSourceInput.ProtoReflect.Descriptor instead.
 func (*PodsMetricSourceInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{390}
+	return file_kairship_proto_rawDescGZIP(), []int{402}
 }
 
 func (x *PodsMetricSourceInput) GetMetric() *MetricIdentifierInput {
@@ -37787,7 +39039,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_kairship_proto_msgTypes[391]
+	mi := &file_kairship_proto_msgTypes[403]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37799,7 +39051,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[391]
+	mi := &file_kairship_proto_msgTypes[403]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37812,7 +39064,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{391}
+	return file_kairship_proto_rawDescGZIP(), []int{403}
 }
 
 func (x *Policy) GetTypename() string {
@@ -37861,7 +39113,7 @@ type PolicyChange struct {
 
 func (x *PolicyChange) Reset() {
 	*x = PolicyChange{}
-	mi := &file_kairship_proto_msgTypes[392]
+	mi := &file_kairship_proto_msgTypes[404]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37873,7 +39125,7 @@ func (x *PolicyChange) String() string {
 func (*PolicyChange) ProtoMessage() {}
 
 func (x *PolicyChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[392]
+	mi := &file_kairship_proto_msgTypes[404]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37886,7 +39138,7 @@ func (x *PolicyChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyChange.ProtoReflect.Descriptor instead.
 func (*PolicyChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{392}
+	return file_kairship_proto_rawDescGZIP(), []int{404}
 }
 
 func (x *PolicyChange) GetType() ChangeType_Value {
@@ -37967,7 +39219,7 @@ type PolicyPreview struct {
 
 func (x *PolicyPreview) Reset() {
 	*x = PolicyPreview{}
-	mi := &file_kairship_proto_msgTypes[393]
+	mi := &file_kairship_proto_msgTypes[405]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37979,7 +39231,7 @@ func (x *PolicyPreview) String() string {
 func (*PolicyPreview) ProtoMessage() {}
 
 func (x *PolicyPreview) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[393]
+	mi := &file_kairship_proto_msgTypes[405]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37992,7 +39244,7 @@ func (x *PolicyPreview) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyPreview.ProtoReflect.Descriptor instead.
 func (*PolicyPreview) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{393}
+	return file_kairship_proto_rawDescGZIP(), []int{405}
 }
 
 func (x *PolicyPreview) GetFingerprint() string {
@@ -38078,7 +39330,7 @@ type PolicyReferenceInput struct {
 
 func (x *PolicyReferenceInput) Reset() {
 	*x = PolicyReferenceInput{}
-	mi := &file_kairship_proto_msgTypes[394]
+	mi := &file_kairship_proto_msgTypes[406]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38090,7 +39342,7 @@ func (x *PolicyReferenceInput) String() string {
 func (*PolicyReferenceInput) ProtoMessage() {}
 
 func (x *PolicyReferenceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[394]
+	mi := &file_kairship_proto_msgTypes[406]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38103,7 +39355,7 @@ func (x *PolicyReferenceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyReferenceInput.ProtoReflect.Descriptor instead.
 func (*PolicyReferenceInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{394}
+	return file_kairship_proto_rawDescGZIP(), []int{406}
 }
 
 func (x *PolicyReferenceInput) GetNamespace() string {
@@ -38140,7 +39392,7 @@ type PolicySelectsInput struct {
 
 func (x *PolicySelectsInput) Reset() {
 	*x = PolicySelectsInput{}
-	mi := &file_kairship_proto_msgTypes[395]
+	mi := &file_kairship_proto_msgTypes[407]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38152,7 +39404,7 @@ func (x *PolicySelectsInput) String() string {
 func (*PolicySelectsInput) ProtoMessage() {}
 
 func (x *PolicySelectsInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[395]
+	mi := &file_kairship_proto_msgTypes[407]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38165,7 +39417,7 @@ func (x *PolicySelectsInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicySelectsInput.ProtoReflect.Descriptor instead.
 func (*PolicySelectsInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{395}
+	return file_kairship_proto_rawDescGZIP(), []int{407}
 }
 
 func (x *PolicySelectsInput) GetKind() string {
@@ -38218,7 +39470,7 @@ type PolicyUse struct {
 
 func (x *PolicyUse) Reset() {
 	*x = PolicyUse{}
-	mi := &file_kairship_proto_msgTypes[396]
+	mi := &file_kairship_proto_msgTypes[408]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38230,7 +39482,7 @@ func (x *PolicyUse) String() string {
 func (*PolicyUse) ProtoMessage() {}
 
 func (x *PolicyUse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[396]
+	mi := &file_kairship_proto_msgTypes[408]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38243,7 +39495,7 @@ func (x *PolicyUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyUse.ProtoReflect.Descriptor instead.
 func (*PolicyUse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{396}
+	return file_kairship_proto_rawDescGZIP(), []int{408}
 }
 
 func (x *PolicyUse) GetCount() int32 {
@@ -38284,7 +39536,7 @@ type PolicyUser struct {
 
 func (x *PolicyUser) Reset() {
 	*x = PolicyUser{}
-	mi := &file_kairship_proto_msgTypes[397]
+	mi := &file_kairship_proto_msgTypes[409]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38296,7 +39548,7 @@ func (x *PolicyUser) String() string {
 func (*PolicyUser) ProtoMessage() {}
 
 func (x *PolicyUser) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[397]
+	mi := &file_kairship_proto_msgTypes[409]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38309,7 +39561,7 @@ func (x *PolicyUser) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyUser.ProtoReflect.Descriptor instead.
 func (*PolicyUser) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{397}
+	return file_kairship_proto_rawDescGZIP(), []int{409}
 }
 
 func (x *PolicyUser) GetApiVersion() string {
@@ -38357,7 +39609,7 @@ type PreviewApplyRequest struct {
 
 func (x *PreviewApplyRequest) Reset() {
 	*x = PreviewApplyRequest{}
-	mi := &file_kairship_proto_msgTypes[398]
+	mi := &file_kairship_proto_msgTypes[410]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38369,7 +39621,7 @@ func (x *PreviewApplyRequest) String() string {
 func (*PreviewApplyRequest) ProtoMessage() {}
 
 func (x *PreviewApplyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[398]
+	mi := &file_kairship_proto_msgTypes[410]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38382,7 +39634,7 @@ func (x *PreviewApplyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewApplyRequest.ProtoReflect.Descriptor instead.
 func (*PreviewApplyRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{398}
+	return file_kairship_proto_rawDescGZIP(), []int{410}
 }
 
 func (x *PreviewApplyRequest) GetInstance() string {
@@ -38428,7 +39680,7 @@ type PreviewApplyResponse struct {
 
 func (x *PreviewApplyResponse) Reset() {
 	*x = PreviewApplyResponse{}
-	mi := &file_kairship_proto_msgTypes[399]
+	mi := &file_kairship_proto_msgTypes[411]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38440,7 +39692,7 @@ func (x *PreviewApplyResponse) String() string {
 func (*PreviewApplyResponse) ProtoMessage() {}
 
 func (x *PreviewApplyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[399]
+	mi := &file_kairship_proto_msgTypes[411]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38453,7 +39705,7 @@ func (x *PreviewApplyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewApplyResponse.ProtoReflect.Descriptor instead.
 func (*PreviewApplyResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{399}
+	return file_kairship_proto_rawDescGZIP(), []int{411}
 }
 
 func (x *PreviewApplyResponse) GetResult() *ManifestPreview {
@@ -38492,7 +39744,7 @@ type PreviewAssumptionsInput struct {
 
 func (x *PreviewAssumptionsInput) Reset() {
 	*x = PreviewAssumptionsInput{}
-	mi := &file_kairship_proto_msgTypes[400]
+	mi := &file_kairship_proto_msgTypes[412]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38504,7 +39756,7 @@ func (x *PreviewAssumptionsInput) String() string {
 func (*PreviewAssumptionsInput) ProtoMessage() {}
 
 func (x *PreviewAssumptionsInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[400]
+	mi := &file_kairship_proto_msgTypes[412]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38517,7 +39769,7 @@ func (x *PreviewAssumptionsInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewAssumptionsInput.ProtoReflect.Descriptor instead.
 func (*PreviewAssumptionsInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{400}
+	return file_kairship_proto_rawDescGZIP(), []int{412}
 }
 
 func (x *PreviewAssumptionsInput) GetPolicyPreemption() bool {
@@ -38553,7 +39805,7 @@ type PreviewClusterLossRequest struct {
 
 func (x *PreviewClusterLossRequest) Reset() {
 	*x = PreviewClusterLossRequest{}
-	mi := &file_kairship_proto_msgTypes[401]
+	mi := &file_kairship_proto_msgTypes[413]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38565,7 +39817,7 @@ func (x *PreviewClusterLossRequest) String() string {
 func (*PreviewClusterLossRequest) ProtoMessage() {}
 
 func (x *PreviewClusterLossRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[401]
+	mi := &file_kairship_proto_msgTypes[413]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38578,7 +39830,7 @@ func (x *PreviewClusterLossRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewClusterLossRequest.ProtoReflect.Descriptor instead.
 func (*PreviewClusterLossRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{401}
+	return file_kairship_proto_rawDescGZIP(), []int{413}
 }
 
 func (x *PreviewClusterLossRequest) GetInstance() string {
@@ -38631,7 +39883,7 @@ type PreviewClusterLossResponse struct {
 
 func (x *PreviewClusterLossResponse) Reset() {
 	*x = PreviewClusterLossResponse{}
-	mi := &file_kairship_proto_msgTypes[402]
+	mi := &file_kairship_proto_msgTypes[414]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38643,7 +39895,7 @@ func (x *PreviewClusterLossResponse) String() string {
 func (*PreviewClusterLossResponse) ProtoMessage() {}
 
 func (x *PreviewClusterLossResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[402]
+	mi := &file_kairship_proto_msgTypes[414]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38656,7 +39908,7 @@ func (x *PreviewClusterLossResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewClusterLossResponse.ProtoReflect.Descriptor instead.
 func (*PreviewClusterLossResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{402}
+	return file_kairship_proto_rawDescGZIP(), []int{414}
 }
 
 func (x *PreviewClusterLossResponse) GetResult() *ClusterLossPreview {
@@ -38699,7 +39951,7 @@ type PreviewOverrideRequest struct {
 
 func (x *PreviewOverrideRequest) Reset() {
 	*x = PreviewOverrideRequest{}
-	mi := &file_kairship_proto_msgTypes[403]
+	mi := &file_kairship_proto_msgTypes[415]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38711,7 +39963,7 @@ func (x *PreviewOverrideRequest) String() string {
 func (*PreviewOverrideRequest) ProtoMessage() {}
 
 func (x *PreviewOverrideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[403]
+	mi := &file_kairship_proto_msgTypes[415]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38724,7 +39976,7 @@ func (x *PreviewOverrideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewOverrideRequest.ProtoReflect.Descriptor instead.
 func (*PreviewOverrideRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{403}
+	return file_kairship_proto_rawDescGZIP(), []int{415}
 }
 
 func (x *PreviewOverrideRequest) GetInstance() string {
@@ -38777,7 +40029,7 @@ type PreviewOverrideResponse struct {
 
 func (x *PreviewOverrideResponse) Reset() {
 	*x = PreviewOverrideResponse{}
-	mi := &file_kairship_proto_msgTypes[404]
+	mi := &file_kairship_proto_msgTypes[416]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38789,7 +40041,7 @@ func (x *PreviewOverrideResponse) String() string {
 func (*PreviewOverrideResponse) ProtoMessage() {}
 
 func (x *PreviewOverrideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[404]
+	mi := &file_kairship_proto_msgTypes[416]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38802,7 +40054,7 @@ func (x *PreviewOverrideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewOverrideResponse.ProtoReflect.Descriptor instead.
 func (*PreviewOverrideResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{404}
+	return file_kairship_proto_rawDescGZIP(), []int{416}
 }
 
 func (x *PreviewOverrideResponse) GetResult() *ManifestPreview {
@@ -38847,7 +40099,7 @@ type PreviewPolicyRequest struct {
 
 func (x *PreviewPolicyRequest) Reset() {
 	*x = PreviewPolicyRequest{}
-	mi := &file_kairship_proto_msgTypes[405]
+	mi := &file_kairship_proto_msgTypes[417]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38859,7 +40111,7 @@ func (x *PreviewPolicyRequest) String() string {
 func (*PreviewPolicyRequest) ProtoMessage() {}
 
 func (x *PreviewPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[405]
+	mi := &file_kairship_proto_msgTypes[417]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38872,7 +40124,7 @@ func (x *PreviewPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewPolicyRequest.ProtoReflect.Descriptor instead.
 func (*PreviewPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{405}
+	return file_kairship_proto_rawDescGZIP(), []int{417}
 }
 
 func (x *PreviewPolicyRequest) GetInstance() string {
@@ -38932,7 +40184,7 @@ type PreviewPolicyResponse struct {
 
 func (x *PreviewPolicyResponse) Reset() {
 	*x = PreviewPolicyResponse{}
-	mi := &file_kairship_proto_msgTypes[406]
+	mi := &file_kairship_proto_msgTypes[418]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38944,7 +40196,7 @@ func (x *PreviewPolicyResponse) String() string {
 func (*PreviewPolicyResponse) ProtoMessage() {}
 
 func (x *PreviewPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[406]
+	mi := &file_kairship_proto_msgTypes[418]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38957,7 +40209,7 @@ func (x *PreviewPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewPolicyResponse.ProtoReflect.Descriptor instead.
 func (*PreviewPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{406}
+	return file_kairship_proto_rawDescGZIP(), []int{418}
 }
 
 func (x *PreviewPolicyResponse) GetResult() *PolicyPreview {
@@ -39002,7 +40254,7 @@ type PromoteResourcePayload struct {
 
 func (x *PromoteResourcePayload) Reset() {
 	*x = PromoteResourcePayload{}
-	mi := &file_kairship_proto_msgTypes[407]
+	mi := &file_kairship_proto_msgTypes[419]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39014,7 +40266,7 @@ func (x *PromoteResourcePayload) String() string {
 func (*PromoteResourcePayload) ProtoMessage() {}
 
 func (x *PromoteResourcePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[407]
+	mi := &file_kairship_proto_msgTypes[419]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39027,7 +40279,7 @@ func (x *PromoteResourcePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteResourcePayload.ProtoReflect.Descriptor instead.
 func (*PromoteResourcePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{407}
+	return file_kairship_proto_rawDescGZIP(), []int{419}
 }
 
 func (x *PromoteResourcePayload) GetPromoted() bool {
@@ -39109,7 +40361,7 @@ type PromoteResourceRequest struct {
 
 func (x *PromoteResourceRequest) Reset() {
 	*x = PromoteResourceRequest{}
-	mi := &file_kairship_proto_msgTypes[408]
+	mi := &file_kairship_proto_msgTypes[420]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39121,7 +40373,7 @@ func (x *PromoteResourceRequest) String() string {
 func (*PromoteResourceRequest) ProtoMessage() {}
 
 func (x *PromoteResourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[408]
+	mi := &file_kairship_proto_msgTypes[420]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39134,7 +40386,7 @@ func (x *PromoteResourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteResourceRequest.ProtoReflect.Descriptor instead.
 func (*PromoteResourceRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{408}
+	return file_kairship_proto_rawDescGZIP(), []int{420}
 }
 
 func (x *PromoteResourceRequest) GetInstance() string {
@@ -39243,7 +40495,7 @@ type PromoteResourceResponse struct {
 
 func (x *PromoteResourceResponse) Reset() {
 	*x = PromoteResourceResponse{}
-	mi := &file_kairship_proto_msgTypes[409]
+	mi := &file_kairship_proto_msgTypes[421]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39255,7 +40507,7 @@ func (x *PromoteResourceResponse) String() string {
 func (*PromoteResourceResponse) ProtoMessage() {}
 
 func (x *PromoteResourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[409]
+	mi := &file_kairship_proto_msgTypes[421]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39268,7 +40520,7 @@ func (x *PromoteResourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteResourceResponse.ProtoReflect.Descriptor instead.
 func (*PromoteResourceResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{409}
+	return file_kairship_proto_rawDescGZIP(), []int{421}
 }
 
 func (x *PromoteResourceResponse) GetResult() *PromoteResourcePayload {
@@ -39309,7 +40561,7 @@ type PropagatedObject struct {
 
 func (x *PropagatedObject) Reset() {
 	*x = PropagatedObject{}
-	mi := &file_kairship_proto_msgTypes[410]
+	mi := &file_kairship_proto_msgTypes[422]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39321,7 +40573,7 @@ func (x *PropagatedObject) String() string {
 func (*PropagatedObject) ProtoMessage() {}
 
 func (x *PropagatedObject) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[410]
+	mi := &file_kairship_proto_msgTypes[422]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39334,7 +40586,7 @@ func (x *PropagatedObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagatedObject.ProtoReflect.Descriptor instead.
 func (*PropagatedObject) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{410}
+	return file_kairship_proto_rawDescGZIP(), []int{422}
 }
 
 func (x *PropagatedObject) GetApiVersion() string {
@@ -39382,7 +40634,7 @@ type PropagatedObjects struct {
 
 func (x *PropagatedObjects) Reset() {
 	*x = PropagatedObjects{}
-	mi := &file_kairship_proto_msgTypes[411]
+	mi := &file_kairship_proto_msgTypes[423]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39394,7 +40646,7 @@ func (x *PropagatedObjects) String() string {
 func (*PropagatedObjects) ProtoMessage() {}
 
 func (x *PropagatedObjects) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[411]
+	mi := &file_kairship_proto_msgTypes[423]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39407,7 +40659,7 @@ func (x *PropagatedObjects) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagatedObjects.ProtoReflect.Descriptor instead.
 func (*PropagatedObjects) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{411}
+	return file_kairship_proto_rawDescGZIP(), []int{423}
 }
 
 func (x *PropagatedObjects) GetCount() int32 {
@@ -39459,7 +40711,7 @@ type PropagationPlacementInput struct {
 
 func (x *PropagationPlacementInput) Reset() {
 	*x = PropagationPlacementInput{}
-	mi := &file_kairship_proto_msgTypes[412]
+	mi := &file_kairship_proto_msgTypes[424]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39471,7 +40723,7 @@ func (x *PropagationPlacementInput) String() string {
 func (*PropagationPlacementInput) ProtoMessage() {}
 
 func (x *PropagationPlacementInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[412]
+	mi := &file_kairship_proto_msgTypes[424]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39484,7 +40736,7 @@ func (x *PropagationPlacementInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationPlacementInput.ProtoReflect.Descriptor instead.
 func (*PropagationPlacementInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{412}
+	return file_kairship_proto_rawDescGZIP(), []int{424}
 }
 
 func (x *PropagationPlacementInput) GetClusterAffinity() *ClusterAffinityInput {
@@ -39560,7 +40812,7 @@ type PropagationPolicy struct {
 
 func (x *PropagationPolicy) Reset() {
 	*x = PropagationPolicy{}
-	mi := &file_kairship_proto_msgTypes[413]
+	mi := &file_kairship_proto_msgTypes[425]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39572,7 +40824,7 @@ func (x *PropagationPolicy) String() string {
 func (*PropagationPolicy) ProtoMessage() {}
 
 func (x *PropagationPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[413]
+	mi := &file_kairship_proto_msgTypes[425]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39585,7 +40837,7 @@ func (x *PropagationPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationPolicy.ProtoReflect.Descriptor instead.
 func (*PropagationPolicy) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{413}
+	return file_kairship_proto_rawDescGZIP(), []int{425}
 }
 
 func (x *PropagationPolicy) GetNamespace() string {
@@ -39682,7 +40934,7 @@ type PropagationPolicyConnection struct {
 
 func (x *PropagationPolicyConnection) Reset() {
 	*x = PropagationPolicyConnection{}
-	mi := &file_kairship_proto_msgTypes[414]
+	mi := &file_kairship_proto_msgTypes[426]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39694,7 +40946,7 @@ func (x *PropagationPolicyConnection) String() string {
 func (*PropagationPolicyConnection) ProtoMessage() {}
 
 func (x *PropagationPolicyConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[414]
+	mi := &file_kairship_proto_msgTypes[426]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39707,7 +40959,7 @@ func (x *PropagationPolicyConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationPolicyConnection.ProtoReflect.Descriptor instead.
 func (*PropagationPolicyConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{414}
+	return file_kairship_proto_rawDescGZIP(), []int{426}
 }
 
 func (x *PropagationPolicyConnection) GetNodes() []*PropagationPolicy {
@@ -39753,7 +41005,7 @@ type PropagationPolicyLike struct {
 
 func (x *PropagationPolicyLike) Reset() {
 	*x = PropagationPolicyLike{}
-	mi := &file_kairship_proto_msgTypes[415]
+	mi := &file_kairship_proto_msgTypes[427]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39765,7 +41017,7 @@ func (x *PropagationPolicyLike) String() string {
 func (*PropagationPolicyLike) ProtoMessage() {}
 
 func (x *PropagationPolicyLike) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[415]
+	mi := &file_kairship_proto_msgTypes[427]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39778,7 +41030,7 @@ func (x *PropagationPolicyLike) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationPolicyLike.ProtoReflect.Descriptor instead.
 func (*PropagationPolicyLike) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{415}
+	return file_kairship_proto_rawDescGZIP(), []int{427}
 }
 
 func (x *PropagationPolicyLike) GetTypename() string {
@@ -39839,7 +41091,7 @@ type PropagationSpecInput struct {
 
 func (x *PropagationSpecInput) Reset() {
 	*x = PropagationSpecInput{}
-	mi := &file_kairship_proto_msgTypes[416]
+	mi := &file_kairship_proto_msgTypes[428]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39851,7 +41103,7 @@ func (x *PropagationSpecInput) String() string {
 func (*PropagationSpecInput) ProtoMessage() {}
 
 func (x *PropagationSpecInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[416]
+	mi := &file_kairship_proto_msgTypes[428]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39864,7 +41116,7 @@ func (x *PropagationSpecInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationSpecInput.ProtoReflect.Descriptor instead.
 func (*PropagationSpecInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{416}
+	return file_kairship_proto_rawDescGZIP(), []int{428}
 }
 
 func (x *PropagationSpecInput) GetResourceSelectors() []*ResourceSelectorInput {
@@ -39978,7 +41230,7 @@ type PropagationSuspensionInput struct {
 
 func (x *PropagationSuspensionInput) Reset() {
 	*x = PropagationSuspensionInput{}
-	mi := &file_kairship_proto_msgTypes[417]
+	mi := &file_kairship_proto_msgTypes[429]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39990,7 +41242,7 @@ func (x *PropagationSuspensionInput) String() string {
 func (*PropagationSuspensionInput) ProtoMessage() {}
 
 func (x *PropagationSuspensionInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[417]
+	mi := &file_kairship_proto_msgTypes[429]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40003,7 +41255,7 @@ func (x *PropagationSuspensionInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationSuspensionInput.ProtoReflect.Descriptor instead.
 func (*PropagationSuspensionInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{417}
+	return file_kairship_proto_rawDescGZIP(), []int{429}
 }
 
 func (x *PropagationSuspensionInput) GetDispatching() bool {
@@ -40035,7 +41287,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_kairship_proto_msgTypes[418]
+	mi := &file_kairship_proto_msgTypes[430]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40047,7 +41299,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[418]
+	mi := &file_kairship_proto_msgTypes[430]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40060,7 +41312,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{418}
+	return file_kairship_proto_rawDescGZIP(), []int{430}
 }
 
 func (x *QuotaUse) GetName() string {
@@ -40097,7 +41349,7 @@ type ReadyCount struct {
 
 func (x *ReadyCount) Reset() {
 	*x = ReadyCount{}
-	mi := &file_kairship_proto_msgTypes[419]
+	mi := &file_kairship_proto_msgTypes[431]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40109,7 +41361,7 @@ func (x *ReadyCount) String() string {
 func (*ReadyCount) ProtoMessage() {}
 
 func (x *ReadyCount) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[419]
+	mi := &file_kairship_proto_msgTypes[431]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40122,7 +41374,7 @@ func (x *ReadyCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadyCount.ProtoReflect.Descriptor instead.
 func (*ReadyCount) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{419}
+	return file_kairship_proto_rawDescGZIP(), []int{431}
 }
 
 func (x *ReadyCount) GetTotal() int32 {
@@ -40156,7 +41408,7 @@ type RebalanceTargetInput struct {
 
 func (x *RebalanceTargetInput) Reset() {
 	*x = RebalanceTargetInput{}
-	mi := &file_kairship_proto_msgTypes[420]
+	mi := &file_kairship_proto_msgTypes[432]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40168,7 +41420,7 @@ func (x *RebalanceTargetInput) String() string {
 func (*RebalanceTargetInput) ProtoMessage() {}
 
 func (x *RebalanceTargetInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[420]
+	mi := &file_kairship_proto_msgTypes[432]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40181,7 +41433,7 @@ func (x *RebalanceTargetInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebalanceTargetInput.ProtoReflect.Descriptor instead.
 func (*RebalanceTargetInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{420}
+	return file_kairship_proto_rawDescGZIP(), []int{432}
 }
 
 func (x *RebalanceTargetInput) GetApiVersion() string {
@@ -40233,7 +41485,7 @@ type RebalancedWorkload struct {
 
 func (x *RebalancedWorkload) Reset() {
 	*x = RebalancedWorkload{}
-	mi := &file_kairship_proto_msgTypes[421]
+	mi := &file_kairship_proto_msgTypes[433]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40245,7 +41497,7 @@ func (x *RebalancedWorkload) String() string {
 func (*RebalancedWorkload) ProtoMessage() {}
 
 func (x *RebalancedWorkload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[421]
+	mi := &file_kairship_proto_msgTypes[433]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40258,7 +41510,7 @@ func (x *RebalancedWorkload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebalancedWorkload.ProtoReflect.Descriptor instead.
 func (*RebalancedWorkload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{421}
+	return file_kairship_proto_rawDescGZIP(), []int{433}
 }
 
 func (x *RebalancedWorkload) GetApiVersion() string {
@@ -40322,7 +41574,7 @@ type RegisterClusterPayload struct {
 
 func (x *RegisterClusterPayload) Reset() {
 	*x = RegisterClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[422]
+	mi := &file_kairship_proto_msgTypes[434]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40334,7 +41586,7 @@ func (x *RegisterClusterPayload) String() string {
 func (*RegisterClusterPayload) ProtoMessage() {}
 
 func (x *RegisterClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[422]
+	mi := &file_kairship_proto_msgTypes[434]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40347,7 +41599,7 @@ func (x *RegisterClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterClusterPayload.ProtoReflect.Descriptor instead.
 func (*RegisterClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{422}
+	return file_kairship_proto_rawDescGZIP(), []int{434}
 }
 
 func (x *RegisterClusterPayload) GetCluster() *Cluster {
@@ -40419,7 +41671,7 @@ type RegisterClusterRequest struct {
 
 func (x *RegisterClusterRequest) Reset() {
 	*x = RegisterClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[423]
+	mi := &file_kairship_proto_msgTypes[435]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40431,7 +41683,7 @@ func (x *RegisterClusterRequest) String() string {
 func (*RegisterClusterRequest) ProtoMessage() {}
 
 func (x *RegisterClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[423]
+	mi := &file_kairship_proto_msgTypes[435]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40444,7 +41696,7 @@ func (x *RegisterClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterClusterRequest.ProtoReflect.Descriptor instead.
 func (*RegisterClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{423}
+	return file_kairship_proto_rawDescGZIP(), []int{435}
 }
 
 func (x *RegisterClusterRequest) GetCluster() string {
@@ -40539,7 +41791,7 @@ type RegisterClusterResponse struct {
 
 func (x *RegisterClusterResponse) Reset() {
 	*x = RegisterClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[424]
+	mi := &file_kairship_proto_msgTypes[436]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40551,7 +41803,7 @@ func (x *RegisterClusterResponse) String() string {
 func (*RegisterClusterResponse) ProtoMessage() {}
 
 func (x *RegisterClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[424]
+	mi := &file_kairship_proto_msgTypes[436]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40564,7 +41816,7 @@ func (x *RegisterClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterClusterResponse.ProtoReflect.Descriptor instead.
 func (*RegisterClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{424}
+	return file_kairship_proto_rawDescGZIP(), []int{436}
 }
 
 func (x *RegisterClusterResponse) GetResult() *RegisterClusterPayload {
@@ -40603,7 +41855,7 @@ type RegisterInstancePayload struct {
 
 func (x *RegisterInstancePayload) Reset() {
 	*x = RegisterInstancePayload{}
-	mi := &file_kairship_proto_msgTypes[425]
+	mi := &file_kairship_proto_msgTypes[437]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40615,7 +41867,7 @@ func (x *RegisterInstancePayload) String() string {
 func (*RegisterInstancePayload) ProtoMessage() {}
 
 func (x *RegisterInstancePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[425]
+	mi := &file_kairship_proto_msgTypes[437]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40628,7 +41880,7 @@ func (x *RegisterInstancePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterInstancePayload.ProtoReflect.Descriptor instead.
 func (*RegisterInstancePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{425}
+	return file_kairship_proto_rawDescGZIP(), []int{437}
 }
 
 func (x *RegisterInstancePayload) GetInstance() *Instance {
@@ -40675,7 +41927,7 @@ type RegisterInstanceRequest struct {
 
 func (x *RegisterInstanceRequest) Reset() {
 	*x = RegisterInstanceRequest{}
-	mi := &file_kairship_proto_msgTypes[426]
+	mi := &file_kairship_proto_msgTypes[438]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40687,7 +41939,7 @@ func (x *RegisterInstanceRequest) String() string {
 func (*RegisterInstanceRequest) ProtoMessage() {}
 
 func (x *RegisterInstanceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[426]
+	mi := &file_kairship_proto_msgTypes[438]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40700,7 +41952,7 @@ func (x *RegisterInstanceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterInstanceRequest.ProtoReflect.Descriptor instead.
 func (*RegisterInstanceRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{426}
+	return file_kairship_proto_rawDescGZIP(), []int{438}
 }
 
 func (x *RegisterInstanceRequest) GetInstance() string {
@@ -40760,7 +42012,7 @@ type RegisterInstanceResponse struct {
 
 func (x *RegisterInstanceResponse) Reset() {
 	*x = RegisterInstanceResponse{}
-	mi := &file_kairship_proto_msgTypes[427]
+	mi := &file_kairship_proto_msgTypes[439]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40772,7 +42024,7 @@ func (x *RegisterInstanceResponse) String() string {
 func (*RegisterInstanceResponse) ProtoMessage() {}
 
 func (x *RegisterInstanceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[427]
+	mi := &file_kairship_proto_msgTypes[439]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40785,7 +42037,7 @@ func (x *RegisterInstanceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterInstanceResponse.ProtoReflect.Descriptor instead.
 func (*RegisterInstanceResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{427}
+	return file_kairship_proto_rawDescGZIP(), []int{439}
 }
 
 func (x *RegisterInstanceResponse) GetResult() *RegisterInstancePayload {
@@ -40824,7 +42076,7 @@ type RemoveClusterPayload struct {
 
 func (x *RemoveClusterPayload) Reset() {
 	*x = RemoveClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[428]
+	mi := &file_kairship_proto_msgTypes[440]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40836,7 +42088,7 @@ func (x *RemoveClusterPayload) String() string {
 func (*RemoveClusterPayload) ProtoMessage() {}
 
 func (x *RemoveClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[428]
+	mi := &file_kairship_proto_msgTypes[440]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40849,7 +42101,7 @@ func (x *RemoveClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveClusterPayload.ProtoReflect.Descriptor instead.
 func (*RemoveClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{428}
+	return file_kairship_proto_rawDescGZIP(), []int{440}
 }
 
 func (x *RemoveClusterPayload) GetRemoved() bool {
@@ -40888,7 +42140,7 @@ type RemoveClusterRequest struct {
 
 func (x *RemoveClusterRequest) Reset() {
 	*x = RemoveClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[429]
+	mi := &file_kairship_proto_msgTypes[441]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40900,7 +42152,7 @@ func (x *RemoveClusterRequest) String() string {
 func (*RemoveClusterRequest) ProtoMessage() {}
 
 func (x *RemoveClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[429]
+	mi := &file_kairship_proto_msgTypes[441]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40913,7 +42165,7 @@ func (x *RemoveClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveClusterRequest.ProtoReflect.Descriptor instead.
 func (*RemoveClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{429}
+	return file_kairship_proto_rawDescGZIP(), []int{441}
 }
 
 func (x *RemoveClusterRequest) GetCluster() string {
@@ -40952,7 +42204,7 @@ type RemoveClusterResponse struct {
 
 func (x *RemoveClusterResponse) Reset() {
 	*x = RemoveClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[430]
+	mi := &file_kairship_proto_msgTypes[442]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40964,7 +42216,7 @@ func (x *RemoveClusterResponse) String() string {
 func (*RemoveClusterResponse) ProtoMessage() {}
 
 func (x *RemoveClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[430]
+	mi := &file_kairship_proto_msgTypes[442]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40977,7 +42229,7 @@ func (x *RemoveClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveClusterResponse.ProtoReflect.Descriptor instead.
 func (*RemoveClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{430}
+	return file_kairship_proto_rawDescGZIP(), []int{442}
 }
 
 func (x *RemoveClusterResponse) GetResult() *RemoveClusterPayload {
@@ -41018,7 +42270,7 @@ type ReplicaCounts struct {
 
 func (x *ReplicaCounts) Reset() {
 	*x = ReplicaCounts{}
-	mi := &file_kairship_proto_msgTypes[431]
+	mi := &file_kairship_proto_msgTypes[443]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41030,7 +42282,7 @@ func (x *ReplicaCounts) String() string {
 func (*ReplicaCounts) ProtoMessage() {}
 
 func (x *ReplicaCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[431]
+	mi := &file_kairship_proto_msgTypes[443]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41043,7 +42295,7 @@ func (x *ReplicaCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaCounts.ProtoReflect.Descriptor instead.
 func (*ReplicaCounts) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{431}
+	return file_kairship_proto_rawDescGZIP(), []int{443}
 }
 
 func (x *ReplicaCounts) GetDesired() int32 {
@@ -41089,7 +42341,7 @@ type ReplicaSchedulingStrategyInput struct {
 
 func (x *ReplicaSchedulingStrategyInput) Reset() {
 	*x = ReplicaSchedulingStrategyInput{}
-	mi := &file_kairship_proto_msgTypes[432]
+	mi := &file_kairship_proto_msgTypes[444]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41101,7 +42353,7 @@ func (x *ReplicaSchedulingStrategyInput) String() string {
 func (*ReplicaSchedulingStrategyInput) ProtoMessage() {}
 
 func (x *ReplicaSchedulingStrategyInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[432]
+	mi := &file_kairship_proto_msgTypes[444]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41114,7 +42366,7 @@ func (x *ReplicaSchedulingStrategyInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaSchedulingStrategyInput.ProtoReflect.Descriptor instead.
 func (*ReplicaSchedulingStrategyInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{432}
+	return file_kairship_proto_rawDescGZIP(), []int{444}
 }
 
 func (x *ReplicaSchedulingStrategyInput) GetReplicaSchedulingType() ReplicaSchedulingType_Value {
@@ -41181,14 +42433,21 @@ type Resource struct {
 	// How old the answer may be.
 	Freshness *Freshness `protobuf:"bytes,18,opt,name=freshness,proto3" json:"freshness,omitempty"`
 	// The whole object as JSON.
-	Manifest      *structpb.Value `protobuf:"bytes,19,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	Manifest *structpb.Value `protobuf:"bytes,19,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	// Where it sends requests, when it is an Ingress of `networking.k8s.io/v1`; null for another kind.
+	Ingress *ResourceIngress `protobuf:"bytes,20,opt,name=ingress,proto3" json:"ingress,omitempty"`
+	// What it offers, when it is a Service; null for another kind.
+	Service *ResourceService `protobuf:"bytes,21,opt,name=service,proto3" json:"service,omitempty"`
+	// What it runs, when it is a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job or CronJob; null for another kind.
+	// In a member cluster these are the numbers of the member alone; those of all members are of the `Workload`.
+	Runs          *ResourceRuns `protobuf:"bytes,22,opt,name=runs,proto3" json:"runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Resource) Reset() {
 	*x = Resource{}
-	mi := &file_kairship_proto_msgTypes[433]
+	mi := &file_kairship_proto_msgTypes[445]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41200,7 +42459,7 @@ func (x *Resource) String() string {
 func (*Resource) ProtoMessage() {}
 
 func (x *Resource) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[433]
+	mi := &file_kairship_proto_msgTypes[445]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41213,7 +42472,7 @@ func (x *Resource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resource.ProtoReflect.Descriptor instead.
 func (*Resource) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{433}
+	return file_kairship_proto_rawDescGZIP(), []int{445}
 }
 
 func (x *Resource) GetClusterName() string {
@@ -41349,6 +42608,27 @@ func (x *Resource) GetManifest() *structpb.Value {
 	return nil
 }
 
+func (x *Resource) GetIngress() *ResourceIngress {
+	if x != nil {
+		return x.Ingress
+	}
+	return nil
+}
+
+func (x *Resource) GetService() *ResourceService {
+	if x != nil {
+		return x.Service
+	}
+	return nil
+}
+
+func (x *Resource) GetRuns() *ResourceRuns {
+	if x != nil {
+		return x.Runs
+	}
+	return nil
+}
+
 // Karmada's record of where one object goes: a ResourceBinding, or a ClusterResourceBinding for an object without
 // namespace.
 type ResourceBinding struct {
@@ -41383,7 +42663,7 @@ type ResourceBinding struct {
 
 func (x *ResourceBinding) Reset() {
 	*x = ResourceBinding{}
-	mi := &file_kairship_proto_msgTypes[434]
+	mi := &file_kairship_proto_msgTypes[446]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41395,7 +42675,7 @@ func (x *ResourceBinding) String() string {
 func (*ResourceBinding) ProtoMessage() {}
 
 func (x *ResourceBinding) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[434]
+	mi := &file_kairship_proto_msgTypes[446]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41408,7 +42688,7 @@ func (x *ResourceBinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceBinding.ProtoReflect.Descriptor instead.
 func (*ResourceBinding) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{434}
+	return file_kairship_proto_rawDescGZIP(), []int{446}
 }
 
 func (x *ResourceBinding) GetId() string {
@@ -41520,7 +42800,7 @@ type ResourceChange struct {
 
 func (x *ResourceChange) Reset() {
 	*x = ResourceChange{}
-	mi := &file_kairship_proto_msgTypes[435]
+	mi := &file_kairship_proto_msgTypes[447]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41532,7 +42812,7 @@ func (x *ResourceChange) String() string {
 func (*ResourceChange) ProtoMessage() {}
 
 func (x *ResourceChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[435]
+	mi := &file_kairship_proto_msgTypes[447]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41545,7 +42825,7 @@ func (x *ResourceChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceChange.ProtoReflect.Descriptor instead.
 func (*ResourceChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{435}
+	return file_kairship_proto_rawDescGZIP(), []int{447}
 }
 
 func (x *ResourceChange) GetType() ChangeType_Value {
@@ -41614,7 +42894,7 @@ type ResourceConnection struct {
 
 func (x *ResourceConnection) Reset() {
 	*x = ResourceConnection{}
-	mi := &file_kairship_proto_msgTypes[436]
+	mi := &file_kairship_proto_msgTypes[448]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41626,7 +42906,7 @@ func (x *ResourceConnection) String() string {
 func (*ResourceConnection) ProtoMessage() {}
 
 func (x *ResourceConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[436]
+	mi := &file_kairship_proto_msgTypes[448]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41639,7 +42919,7 @@ func (x *ResourceConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceConnection.ProtoReflect.Descriptor instead.
 func (*ResourceConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{436}
+	return file_kairship_proto_rawDescGZIP(), []int{448}
 }
 
 func (x *ResourceConnection) GetNodes() []*Resource {
@@ -41670,6 +42950,161 @@ func (x *ResourceConnection) GetFreshness() *Freshness {
 	return nil
 }
 
+// Where an Ingress sends requests.
+type ResourceIngress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The IngressClass; null for the default one of the cluster.
+	ClassName *string `protobuf:"bytes,1,opt,name=class_name,json=className,proto3,oneof" json:"class_name,omitempty"`
+	// Its addresses, as its controller reports them.
+	Addresses []string `protobuf:"bytes,2,rep,name=addresses,proto3" json:"addresses,omitempty"`
+	// The hosts for which it has a certificate.
+	TlsHosts []string `protobuf:"bytes,3,rep,name=tls_hosts,json=tlsHosts,proto3" json:"tls_hosts,omitempty"`
+	// What is sent where: one for each host and path, and one without them for what nothing else takes.
+	Rules         []*ResourceIngressRule `protobuf:"bytes,4,rep,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResourceIngress) Reset() {
+	*x = ResourceIngress{}
+	mi := &file_kairship_proto_msgTypes[449]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceIngress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceIngress) ProtoMessage() {}
+
+func (x *ResourceIngress) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[449]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceIngress.ProtoReflect.Descriptor instead.
+func (*ResourceIngress) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{449}
+}
+
+func (x *ResourceIngress) GetClassName() string {
+	if x != nil && x.ClassName != nil {
+		return *x.ClassName
+	}
+	return ""
+}
+
+func (x *ResourceIngress) GetAddresses() []string {
+	if x != nil {
+		return x.Addresses
+	}
+	return nil
+}
+
+func (x *ResourceIngress) GetTlsHosts() []string {
+	if x != nil {
+		return x.TlsHosts
+	}
+	return nil
+}
+
+func (x *ResourceIngress) GetRules() []*ResourceIngressRule {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+// What an Ingress sends to one backend.
+type ResourceIngressRule struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The host; null for every host.
+	Host *string `protobuf:"bytes,1,opt,name=host,proto3,oneof" json:"host,omitempty"`
+	// The path; null for every path.
+	Path *string `protobuf:"bytes,2,opt,name=path,proto3,oneof" json:"path,omitempty"`
+	// How the path is compared, for example `Prefix`; null without a path.
+	PathType *string `protobuf:"bytes,3,opt,name=path_type,json=pathType,proto3,oneof" json:"path_type,omitempty"`
+	// The Service; null when the backend is another object.
+	ServiceName *string `protobuf:"bytes,4,opt,name=service_name,json=serviceName,proto3,oneof" json:"service_name,omitempty"`
+	// The port of the Service: a number, or a name; null when the backend is another object.
+	ServicePort   *string `protobuf:"bytes,5,opt,name=service_port,json=servicePort,proto3,oneof" json:"service_port,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResourceIngressRule) Reset() {
+	*x = ResourceIngressRule{}
+	mi := &file_kairship_proto_msgTypes[450]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceIngressRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceIngressRule) ProtoMessage() {}
+
+func (x *ResourceIngressRule) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[450]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceIngressRule.ProtoReflect.Descriptor instead.
+func (*ResourceIngressRule) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{450}
+}
+
+func (x *ResourceIngressRule) GetHost() string {
+	if x != nil && x.Host != nil {
+		return *x.Host
+	}
+	return ""
+}
+
+func (x *ResourceIngressRule) GetPath() string {
+	if x != nil && x.Path != nil {
+		return *x.Path
+	}
+	return ""
+}
+
+func (x *ResourceIngressRule) GetPathType() string {
+	if x != nil && x.PathType != nil {
+		return *x.PathType
+	}
+	return ""
+}
+
+func (x *ResourceIngressRule) GetServiceName() string {
+	if x != nil && x.ServiceName != nil {
+		return *x.ServiceName
+	}
+	return ""
+}
+
+func (x *ResourceIngressRule) GetServicePort() string {
+	if x != nil && x.ServicePort != nil {
+		return *x.ServicePort
+	}
+	return ""
+}
+
 // The use of a resource by the pods.
 type ResourceMetricSourceInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -41683,7 +43118,7 @@ type ResourceMetricSourceInput struct {
 
 func (x *ResourceMetricSourceInput) Reset() {
 	*x = ResourceMetricSourceInput{}
-	mi := &file_kairship_proto_msgTypes[437]
+	mi := &file_kairship_proto_msgTypes[451]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41695,7 +43130,7 @@ func (x *ResourceMetricSourceInput) String() string {
 func (*ResourceMetricSourceInput) ProtoMessage() {}
 
 func (x *ResourceMetricSourceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[437]
+	mi := &file_kairship_proto_msgTypes[451]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41708,7 +43143,7 @@ func (x *ResourceMetricSourceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceMetricSourceInput.ProtoReflect.Descriptor instead.
 func (*ResourceMetricSourceInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{437}
+	return file_kairship_proto_rawDescGZIP(), []int{451}
 }
 
 func (x *ResourceMetricSourceInput) GetName() string {
@@ -41753,7 +43188,7 @@ type ResourcePlacement struct {
 
 func (x *ResourcePlacement) Reset() {
 	*x = ResourcePlacement{}
-	mi := &file_kairship_proto_msgTypes[438]
+	mi := &file_kairship_proto_msgTypes[452]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41765,7 +43200,7 @@ func (x *ResourcePlacement) String() string {
 func (*ResourcePlacement) ProtoMessage() {}
 
 func (x *ResourcePlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[438]
+	mi := &file_kairship_proto_msgTypes[452]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41778,7 +43213,7 @@ func (x *ResourcePlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourcePlacement.ProtoReflect.Descriptor instead.
 func (*ResourcePlacement) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{438}
+	return file_kairship_proto_rawDescGZIP(), []int{452}
 }
 
 func (x *ResourcePlacement) GetClusterName() string {
@@ -41857,7 +43292,7 @@ type ResourceQuantityInput struct {
 
 func (x *ResourceQuantityInput) Reset() {
 	*x = ResourceQuantityInput{}
-	mi := &file_kairship_proto_msgTypes[439]
+	mi := &file_kairship_proto_msgTypes[453]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41869,7 +43304,7 @@ func (x *ResourceQuantityInput) String() string {
 func (*ResourceQuantityInput) ProtoMessage() {}
 
 func (x *ResourceQuantityInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[439]
+	mi := &file_kairship_proto_msgTypes[453]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41882,7 +43317,7 @@ func (x *ResourceQuantityInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceQuantityInput.ProtoReflect.Descriptor instead.
 func (*ResourceQuantityInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{439}
+	return file_kairship_proto_rawDescGZIP(), []int{453}
 }
 
 func (x *ResourceQuantityInput) GetName() string {
@@ -41897,6 +43332,70 @@ func (x *ResourceQuantityInput) GetQuantity() string {
 		return *x.Quantity
 	}
 	return ""
+}
+
+// What a workload runs in one cluster.
+type ResourceRuns struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The images of its containers, init containers last, each once.
+	Images []string `protobuf:"bytes,1,rep,name=images,proto3" json:"images,omitempty"`
+	// How many pods it asks for; null where its kind has no such number.
+	Desired *int32 `protobuf:"varint,2,opt,name=desired,proto3,oneof" json:"desired,omitempty"`
+	// How many are ready, or have succeeded; null where its kind has no such number, and before it was observed.
+	Ready         *int32 `protobuf:"varint,3,opt,name=ready,proto3,oneof" json:"ready,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResourceRuns) Reset() {
+	*x = ResourceRuns{}
+	mi := &file_kairship_proto_msgTypes[454]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceRuns) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceRuns) ProtoMessage() {}
+
+func (x *ResourceRuns) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[454]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceRuns.ProtoReflect.Descriptor instead.
+func (*ResourceRuns) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{454}
+}
+
+func (x *ResourceRuns) GetImages() []string {
+	if x != nil {
+		return x.Images
+	}
+	return nil
+}
+
+func (x *ResourceRuns) GetDesired() int32 {
+	if x != nil && x.Desired != nil {
+		return *x.Desired
+	}
+	return 0
+}
+
+func (x *ResourceRuns) GetReady() int32 {
+	if x != nil && x.Ready != nil {
+		return *x.Ready
+	}
+	return 0
 }
 
 // Selects resources of one kind.
@@ -41918,7 +43417,7 @@ type ResourceSelectorInput struct {
 
 func (x *ResourceSelectorInput) Reset() {
 	*x = ResourceSelectorInput{}
-	mi := &file_kairship_proto_msgTypes[440]
+	mi := &file_kairship_proto_msgTypes[455]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41930,7 +43429,7 @@ func (x *ResourceSelectorInput) String() string {
 func (*ResourceSelectorInput) ProtoMessage() {}
 
 func (x *ResourceSelectorInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[440]
+	mi := &file_kairship_proto_msgTypes[455]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41943,7 +43442,7 @@ func (x *ResourceSelectorInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceSelectorInput.ProtoReflect.Descriptor instead.
 func (*ResourceSelectorInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{440}
+	return file_kairship_proto_rawDescGZIP(), []int{455}
 }
 
 func (x *ResourceSelectorInput) GetApiVersion() string {
@@ -41981,6 +43480,179 @@ func (x *ResourceSelectorInput) GetLabelSelector() *LabelSelectorInput {
 	return nil
 }
 
+// What a Service offers, in its cluster.
+type ResourceService struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its type, for example `ClusterIP`.
+	Type *string `protobuf:"bytes,1,opt,name=type,proto3,oneof" json:"type,omitempty"`
+	// Its addresses inside the cluster; empty for a headless one.
+	ClusterIPs []string `protobuf:"bytes,2,rep,name=cluster_i_ps,json=clusterIPs,proto3" json:"cluster_i_ps,omitempty"`
+	// Its addresses outside: `externalIPs`, and those that the load balancer has.
+	Addresses []string `protobuf:"bytes,3,rep,name=addresses,proto3" json:"addresses,omitempty"`
+	// What it stands for, with the type `ExternalName`; null otherwise.
+	ExternalName *string `protobuf:"bytes,4,opt,name=external_name,json=externalName,proto3,oneof" json:"external_name,omitempty"`
+	// Its ports.
+	Ports []*ResourceServicePort `protobuf:"bytes,5,rep,name=ports,proto3" json:"ports,omitempty"`
+	// The labels of the pods that it leads to; empty when others set its endpoints.
+	Selector      []*Label `protobuf:"bytes,6,rep,name=selector,proto3" json:"selector,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResourceService) Reset() {
+	*x = ResourceService{}
+	mi := &file_kairship_proto_msgTypes[456]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceService) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceService) ProtoMessage() {}
+
+func (x *ResourceService) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[456]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceService.ProtoReflect.Descriptor instead.
+func (*ResourceService) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{456}
+}
+
+func (x *ResourceService) GetType() string {
+	if x != nil && x.Type != nil {
+		return *x.Type
+	}
+	return ""
+}
+
+func (x *ResourceService) GetClusterIPs() []string {
+	if x != nil {
+		return x.ClusterIPs
+	}
+	return nil
+}
+
+func (x *ResourceService) GetAddresses() []string {
+	if x != nil {
+		return x.Addresses
+	}
+	return nil
+}
+
+func (x *ResourceService) GetExternalName() string {
+	if x != nil && x.ExternalName != nil {
+		return *x.ExternalName
+	}
+	return ""
+}
+
+func (x *ResourceService) GetPorts() []*ResourceServicePort {
+	if x != nil {
+		return x.Ports
+	}
+	return nil
+}
+
+func (x *ResourceService) GetSelector() []*Label {
+	if x != nil {
+		return x.Selector
+	}
+	return nil
+}
+
+// A port of a Service.
+type ResourceServicePort struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name; null when it has none.
+	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// `TCP`, `UDP` or `SCTP`.
+	Protocol *string `protobuf:"bytes,2,opt,name=protocol,proto3,oneof" json:"protocol,omitempty"`
+	// The port of the Service.
+	Port *int32 `protobuf:"varint,3,opt,name=port,proto3,oneof" json:"port,omitempty"`
+	// The port of the pods: a number, or a name.
+	TargetPort *string `protobuf:"bytes,4,opt,name=target_port,json=targetPort,proto3,oneof" json:"target_port,omitempty"`
+	// The port on every node; null when there is none.
+	NodePort      *int32 `protobuf:"varint,5,opt,name=node_port,json=nodePort,proto3,oneof" json:"node_port,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResourceServicePort) Reset() {
+	*x = ResourceServicePort{}
+	mi := &file_kairship_proto_msgTypes[457]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceServicePort) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceServicePort) ProtoMessage() {}
+
+func (x *ResourceServicePort) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[457]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceServicePort.ProtoReflect.Descriptor instead.
+func (*ResourceServicePort) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{457}
+}
+
+func (x *ResourceServicePort) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *ResourceServicePort) GetProtocol() string {
+	if x != nil && x.Protocol != nil {
+		return *x.Protocol
+	}
+	return ""
+}
+
+func (x *ResourceServicePort) GetPort() int32 {
+	if x != nil && x.Port != nil {
+		return *x.Port
+	}
+	return 0
+}
+
+func (x *ResourceServicePort) GetTargetPort() string {
+	if x != nil && x.TargetPort != nil {
+		return *x.TargetPort
+	}
+	return ""
+}
+
+func (x *ResourceServicePort) GetNodePort() int32 {
+	if x != nil && x.NodePort != nil {
+		return *x.NodePort
+	}
+	return 0
+}
+
 // The workload that was changed.
 type RestartWorkloadPayload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -41994,7 +43666,7 @@ type RestartWorkloadPayload struct {
 
 func (x *RestartWorkloadPayload) Reset() {
 	*x = RestartWorkloadPayload{}
-	mi := &file_kairship_proto_msgTypes[441]
+	mi := &file_kairship_proto_msgTypes[458]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42006,7 +43678,7 @@ func (x *RestartWorkloadPayload) String() string {
 func (*RestartWorkloadPayload) ProtoMessage() {}
 
 func (x *RestartWorkloadPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[441]
+	mi := &file_kairship_proto_msgTypes[458]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42019,7 +43691,7 @@ func (x *RestartWorkloadPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartWorkloadPayload.ProtoReflect.Descriptor instead.
 func (*RestartWorkloadPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{441}
+	return file_kairship_proto_rawDescGZIP(), []int{458}
 }
 
 func (x *RestartWorkloadPayload) GetWorkload() *Workload {
@@ -42058,7 +43730,7 @@ type RestartWorkloadRequest struct {
 
 func (x *RestartWorkloadRequest) Reset() {
 	*x = RestartWorkloadRequest{}
-	mi := &file_kairship_proto_msgTypes[442]
+	mi := &file_kairship_proto_msgTypes[459]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42070,7 +43742,7 @@ func (x *RestartWorkloadRequest) String() string {
 func (*RestartWorkloadRequest) ProtoMessage() {}
 
 func (x *RestartWorkloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[442]
+	mi := &file_kairship_proto_msgTypes[459]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42083,7 +43755,7 @@ func (x *RestartWorkloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartWorkloadRequest.ProtoReflect.Descriptor instead.
 func (*RestartWorkloadRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{442}
+	return file_kairship_proto_rawDescGZIP(), []int{459}
 }
 
 func (x *RestartWorkloadRequest) GetInstance() string {
@@ -42143,7 +43815,7 @@ type RestartWorkloadResponse struct {
 
 func (x *RestartWorkloadResponse) Reset() {
 	*x = RestartWorkloadResponse{}
-	mi := &file_kairship_proto_msgTypes[443]
+	mi := &file_kairship_proto_msgTypes[460]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42155,7 +43827,7 @@ func (x *RestartWorkloadResponse) String() string {
 func (*RestartWorkloadResponse) ProtoMessage() {}
 
 func (x *RestartWorkloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[443]
+	mi := &file_kairship_proto_msgTypes[460]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42168,7 +43840,7 @@ func (x *RestartWorkloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartWorkloadResponse.ProtoReflect.Descriptor instead.
 func (*RestartWorkloadResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{443}
+	return file_kairship_proto_rawDescGZIP(), []int{460}
 }
 
 func (x *RestartWorkloadResponse) GetResult() *RestartWorkloadPayload {
@@ -42205,7 +43877,7 @@ type ResumeWorkloadPayload struct {
 
 func (x *ResumeWorkloadPayload) Reset() {
 	*x = ResumeWorkloadPayload{}
-	mi := &file_kairship_proto_msgTypes[444]
+	mi := &file_kairship_proto_msgTypes[461]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42217,7 +43889,7 @@ func (x *ResumeWorkloadPayload) String() string {
 func (*ResumeWorkloadPayload) ProtoMessage() {}
 
 func (x *ResumeWorkloadPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[444]
+	mi := &file_kairship_proto_msgTypes[461]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42230,7 +43902,7 @@ func (x *ResumeWorkloadPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeWorkloadPayload.ProtoReflect.Descriptor instead.
 func (*ResumeWorkloadPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{444}
+	return file_kairship_proto_rawDescGZIP(), []int{461}
 }
 
 func (x *ResumeWorkloadPayload) GetWorkload() *Workload {
@@ -42269,7 +43941,7 @@ type ResumeWorkloadRequest struct {
 
 func (x *ResumeWorkloadRequest) Reset() {
 	*x = ResumeWorkloadRequest{}
-	mi := &file_kairship_proto_msgTypes[445]
+	mi := &file_kairship_proto_msgTypes[462]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42281,7 +43953,7 @@ func (x *ResumeWorkloadRequest) String() string {
 func (*ResumeWorkloadRequest) ProtoMessage() {}
 
 func (x *ResumeWorkloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[445]
+	mi := &file_kairship_proto_msgTypes[462]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42294,7 +43966,7 @@ func (x *ResumeWorkloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeWorkloadRequest.ProtoReflect.Descriptor instead.
 func (*ResumeWorkloadRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{445}
+	return file_kairship_proto_rawDescGZIP(), []int{462}
 }
 
 func (x *ResumeWorkloadRequest) GetInstance() string {
@@ -42354,7 +44026,7 @@ type ResumeWorkloadResponse struct {
 
 func (x *ResumeWorkloadResponse) Reset() {
 	*x = ResumeWorkloadResponse{}
-	mi := &file_kairship_proto_msgTypes[446]
+	mi := &file_kairship_proto_msgTypes[463]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42366,7 +44038,7 @@ func (x *ResumeWorkloadResponse) String() string {
 func (*ResumeWorkloadResponse) ProtoMessage() {}
 
 func (x *ResumeWorkloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[446]
+	mi := &file_kairship_proto_msgTypes[463]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42379,7 +44051,7 @@ func (x *ResumeWorkloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeWorkloadResponse.ProtoReflect.Descriptor instead.
 func (*ResumeWorkloadResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{446}
+	return file_kairship_proto_rawDescGZIP(), []int{463}
 }
 
 func (x *ResumeWorkloadResponse) GetResult() *ResumeWorkloadPayload {
@@ -42416,7 +44088,7 @@ type RevokeInstanceRolePayload struct {
 
 func (x *RevokeInstanceRolePayload) Reset() {
 	*x = RevokeInstanceRolePayload{}
-	mi := &file_kairship_proto_msgTypes[447]
+	mi := &file_kairship_proto_msgTypes[464]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42428,7 +44100,7 @@ func (x *RevokeInstanceRolePayload) String() string {
 func (*RevokeInstanceRolePayload) ProtoMessage() {}
 
 func (x *RevokeInstanceRolePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[447]
+	mi := &file_kairship_proto_msgTypes[464]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42441,7 +44113,7 @@ func (x *RevokeInstanceRolePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInstanceRolePayload.ProtoReflect.Descriptor instead.
 func (*RevokeInstanceRolePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{447}
+	return file_kairship_proto_rawDescGZIP(), []int{464}
 }
 
 func (x *RevokeInstanceRolePayload) GetBinding() *RoleBinding {
@@ -42475,7 +44147,7 @@ type RevokeInstanceRoleRequest struct {
 
 func (x *RevokeInstanceRoleRequest) Reset() {
 	*x = RevokeInstanceRoleRequest{}
-	mi := &file_kairship_proto_msgTypes[448]
+	mi := &file_kairship_proto_msgTypes[465]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42487,7 +44159,7 @@ func (x *RevokeInstanceRoleRequest) String() string {
 func (*RevokeInstanceRoleRequest) ProtoMessage() {}
 
 func (x *RevokeInstanceRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[448]
+	mi := &file_kairship_proto_msgTypes[465]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42500,7 +44172,7 @@ func (x *RevokeInstanceRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInstanceRoleRequest.ProtoReflect.Descriptor instead.
 func (*RevokeInstanceRoleRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{448}
+	return file_kairship_proto_rawDescGZIP(), []int{465}
 }
 
 func (x *RevokeInstanceRoleRequest) GetInstance() string {
@@ -42546,7 +44218,7 @@ type RevokeInstanceRoleResponse struct {
 
 func (x *RevokeInstanceRoleResponse) Reset() {
 	*x = RevokeInstanceRoleResponse{}
-	mi := &file_kairship_proto_msgTypes[449]
+	mi := &file_kairship_proto_msgTypes[466]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42558,7 +44230,7 @@ func (x *RevokeInstanceRoleResponse) String() string {
 func (*RevokeInstanceRoleResponse) ProtoMessage() {}
 
 func (x *RevokeInstanceRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[449]
+	mi := &file_kairship_proto_msgTypes[466]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42571,7 +44243,7 @@ func (x *RevokeInstanceRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInstanceRoleResponse.ProtoReflect.Descriptor instead.
 func (*RevokeInstanceRoleResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{449}
+	return file_kairship_proto_rawDescGZIP(), []int{466}
 }
 
 func (x *RevokeInstanceRoleResponse) GetResult() *RevokeInstanceRolePayload {
@@ -42630,7 +44302,7 @@ type RoleBinding struct {
 
 func (x *RoleBinding) Reset() {
 	*x = RoleBinding{}
-	mi := &file_kairship_proto_msgTypes[450]
+	mi := &file_kairship_proto_msgTypes[467]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42642,7 +44314,7 @@ func (x *RoleBinding) String() string {
 func (*RoleBinding) ProtoMessage() {}
 
 func (x *RoleBinding) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[450]
+	mi := &file_kairship_proto_msgTypes[467]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42655,7 +44327,7 @@ func (x *RoleBinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleBinding.ProtoReflect.Descriptor instead.
 func (*RoleBinding) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{450}
+	return file_kairship_proto_rawDescGZIP(), []int{467}
 }
 
 func (x *RoleBinding) GetName() string {
@@ -42766,7 +44438,7 @@ type RoleBindingConnection struct {
 
 func (x *RoleBindingConnection) Reset() {
 	*x = RoleBindingConnection{}
-	mi := &file_kairship_proto_msgTypes[451]
+	mi := &file_kairship_proto_msgTypes[468]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42778,7 +44450,7 @@ func (x *RoleBindingConnection) String() string {
 func (*RoleBindingConnection) ProtoMessage() {}
 
 func (x *RoleBindingConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[451]
+	mi := &file_kairship_proto_msgTypes[468]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42791,7 +44463,7 @@ func (x *RoleBindingConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleBindingConnection.ProtoReflect.Descriptor instead.
 func (*RoleBindingConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{451}
+	return file_kairship_proto_rawDescGZIP(), []int{468}
 }
 
 func (x *RoleBindingConnection) GetNodes() []*RoleBinding {
@@ -42841,7 +44513,7 @@ type RollbackWorkloadPayload struct {
 
 func (x *RollbackWorkloadPayload) Reset() {
 	*x = RollbackWorkloadPayload{}
-	mi := &file_kairship_proto_msgTypes[452]
+	mi := &file_kairship_proto_msgTypes[469]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42853,7 +44525,7 @@ func (x *RollbackWorkloadPayload) String() string {
 func (*RollbackWorkloadPayload) ProtoMessage() {}
 
 func (x *RollbackWorkloadPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[452]
+	mi := &file_kairship_proto_msgTypes[469]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42866,7 +44538,7 @@ func (x *RollbackWorkloadPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackWorkloadPayload.ProtoReflect.Descriptor instead.
 func (*RollbackWorkloadPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{452}
+	return file_kairship_proto_rawDescGZIP(), []int{469}
 }
 
 func (x *RollbackWorkloadPayload) GetWorkload() *Workload {
@@ -42930,7 +44602,7 @@ type RollbackWorkloadRequest struct {
 
 func (x *RollbackWorkloadRequest) Reset() {
 	*x = RollbackWorkloadRequest{}
-	mi := &file_kairship_proto_msgTypes[453]
+	mi := &file_kairship_proto_msgTypes[470]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42942,7 +44614,7 @@ func (x *RollbackWorkloadRequest) String() string {
 func (*RollbackWorkloadRequest) ProtoMessage() {}
 
 func (x *RollbackWorkloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[453]
+	mi := &file_kairship_proto_msgTypes[470]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42955,7 +44627,7 @@ func (x *RollbackWorkloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackWorkloadRequest.ProtoReflect.Descriptor instead.
 func (*RollbackWorkloadRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{453}
+	return file_kairship_proto_rawDescGZIP(), []int{470}
 }
 
 func (x *RollbackWorkloadRequest) GetInstance() string {
@@ -43029,7 +44701,7 @@ type RollbackWorkloadResponse struct {
 
 func (x *RollbackWorkloadResponse) Reset() {
 	*x = RollbackWorkloadResponse{}
-	mi := &file_kairship_proto_msgTypes[454]
+	mi := &file_kairship_proto_msgTypes[471]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43041,7 +44713,7 @@ func (x *RollbackWorkloadResponse) String() string {
 func (*RollbackWorkloadResponse) ProtoMessage() {}
 
 func (x *RollbackWorkloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[454]
+	mi := &file_kairship_proto_msgTypes[471]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43054,7 +44726,7 @@ func (x *RollbackWorkloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackWorkloadResponse.ProtoReflect.Descriptor instead.
 func (*RollbackWorkloadResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{454}
+	return file_kairship_proto_rawDescGZIP(), []int{471}
 }
 
 func (x *RollbackWorkloadResponse) GetResult() *RollbackWorkloadPayload {
@@ -43091,7 +44763,7 @@ type RuleWithClusterInput struct {
 
 func (x *RuleWithClusterInput) Reset() {
 	*x = RuleWithClusterInput{}
-	mi := &file_kairship_proto_msgTypes[455]
+	mi := &file_kairship_proto_msgTypes[472]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43103,7 +44775,7 @@ func (x *RuleWithClusterInput) String() string {
 func (*RuleWithClusterInput) ProtoMessage() {}
 
 func (x *RuleWithClusterInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[455]
+	mi := &file_kairship_proto_msgTypes[472]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43116,7 +44788,7 @@ func (x *RuleWithClusterInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleWithClusterInput.ProtoReflect.Descriptor instead.
 func (*RuleWithClusterInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{455}
+	return file_kairship_proto_rawDescGZIP(), []int{472}
 }
 
 func (x *RuleWithClusterInput) GetTargetCluster() *ClusterAffinityInput {
@@ -43148,7 +44820,7 @@ type ScaleTargetInput struct {
 
 func (x *ScaleTargetInput) Reset() {
 	*x = ScaleTargetInput{}
-	mi := &file_kairship_proto_msgTypes[456]
+	mi := &file_kairship_proto_msgTypes[473]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43160,7 +44832,7 @@ func (x *ScaleTargetInput) String() string {
 func (*ScaleTargetInput) ProtoMessage() {}
 
 func (x *ScaleTargetInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[456]
+	mi := &file_kairship_proto_msgTypes[473]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43173,7 +44845,7 @@ func (x *ScaleTargetInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleTargetInput.ProtoReflect.Descriptor instead.
 func (*ScaleTargetInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{456}
+	return file_kairship_proto_rawDescGZIP(), []int{473}
 }
 
 func (x *ScaleTargetInput) GetKind() string {
@@ -43210,7 +44882,7 @@ type ScaleWorkloadPayload struct {
 
 func (x *ScaleWorkloadPayload) Reset() {
 	*x = ScaleWorkloadPayload{}
-	mi := &file_kairship_proto_msgTypes[457]
+	mi := &file_kairship_proto_msgTypes[474]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43222,7 +44894,7 @@ func (x *ScaleWorkloadPayload) String() string {
 func (*ScaleWorkloadPayload) ProtoMessage() {}
 
 func (x *ScaleWorkloadPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[457]
+	mi := &file_kairship_proto_msgTypes[474]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43235,7 +44907,7 @@ func (x *ScaleWorkloadPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleWorkloadPayload.ProtoReflect.Descriptor instead.
 func (*ScaleWorkloadPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{457}
+	return file_kairship_proto_rawDescGZIP(), []int{474}
 }
 
 func (x *ScaleWorkloadPayload) GetWorkload() *Workload {
@@ -43276,7 +44948,7 @@ type ScaleWorkloadRequest struct {
 
 func (x *ScaleWorkloadRequest) Reset() {
 	*x = ScaleWorkloadRequest{}
-	mi := &file_kairship_proto_msgTypes[458]
+	mi := &file_kairship_proto_msgTypes[475]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43288,7 +44960,7 @@ func (x *ScaleWorkloadRequest) String() string {
 func (*ScaleWorkloadRequest) ProtoMessage() {}
 
 func (x *ScaleWorkloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[458]
+	mi := &file_kairship_proto_msgTypes[475]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43301,7 +44973,7 @@ func (x *ScaleWorkloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleWorkloadRequest.ProtoReflect.Descriptor instead.
 func (*ScaleWorkloadRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{458}
+	return file_kairship_proto_rawDescGZIP(), []int{475}
 }
 
 func (x *ScaleWorkloadRequest) GetInstance() string {
@@ -43368,7 +45040,7 @@ type ScaleWorkloadResponse struct {
 
 func (x *ScaleWorkloadResponse) Reset() {
 	*x = ScaleWorkloadResponse{}
-	mi := &file_kairship_proto_msgTypes[459]
+	mi := &file_kairship_proto_msgTypes[476]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43380,7 +45052,7 @@ func (x *ScaleWorkloadResponse) String() string {
 func (*ScaleWorkloadResponse) ProtoMessage() {}
 
 func (x *ScaleWorkloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[459]
+	mi := &file_kairship_proto_msgTypes[476]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43393,7 +45065,7 @@ func (x *ScaleWorkloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleWorkloadResponse.ProtoReflect.Descriptor instead.
 func (*ScaleWorkloadResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{459}
+	return file_kairship_proto_rawDescGZIP(), []int{476}
 }
 
 func (x *ScaleWorkloadResponse) GetResult() *ScaleWorkloadPayload {
@@ -43430,7 +45102,7 @@ type ScalingBehaviorInput struct {
 
 func (x *ScalingBehaviorInput) Reset() {
 	*x = ScalingBehaviorInput{}
-	mi := &file_kairship_proto_msgTypes[460]
+	mi := &file_kairship_proto_msgTypes[477]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43442,7 +45114,7 @@ func (x *ScalingBehaviorInput) String() string {
 func (*ScalingBehaviorInput) ProtoMessage() {}
 
 func (x *ScalingBehaviorInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[460]
+	mi := &file_kairship_proto_msgTypes[477]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43455,7 +45127,7 @@ func (x *ScalingBehaviorInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScalingBehaviorInput.ProtoReflect.Descriptor instead.
 func (*ScalingBehaviorInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{460}
+	return file_kairship_proto_rawDescGZIP(), []int{477}
 }
 
 func (x *ScalingBehaviorInput) GetScaleUp() *ScalingRulesInput {
@@ -43487,7 +45159,7 @@ type ScalingPolicyInput struct {
 
 func (x *ScalingPolicyInput) Reset() {
 	*x = ScalingPolicyInput{}
-	mi := &file_kairship_proto_msgTypes[461]
+	mi := &file_kairship_proto_msgTypes[478]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43499,7 +45171,7 @@ func (x *ScalingPolicyInput) String() string {
 func (*ScalingPolicyInput) ProtoMessage() {}
 
 func (x *ScalingPolicyInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[461]
+	mi := &file_kairship_proto_msgTypes[478]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43512,7 +45184,7 @@ func (x *ScalingPolicyInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScalingPolicyInput.ProtoReflect.Descriptor instead.
 func (*ScalingPolicyInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{461}
+	return file_kairship_proto_rawDescGZIP(), []int{478}
 }
 
 func (x *ScalingPolicyInput) GetType() ScalingPolicyType_Value {
@@ -43553,7 +45225,7 @@ type ScalingRulesInput struct {
 
 func (x *ScalingRulesInput) Reset() {
 	*x = ScalingRulesInput{}
-	mi := &file_kairship_proto_msgTypes[462]
+	mi := &file_kairship_proto_msgTypes[479]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43565,7 +45237,7 @@ func (x *ScalingRulesInput) String() string {
 func (*ScalingRulesInput) ProtoMessage() {}
 
 func (x *ScalingRulesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[462]
+	mi := &file_kairship_proto_msgTypes[479]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43578,7 +45250,7 @@ func (x *ScalingRulesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScalingRulesInput.ProtoReflect.Descriptor instead.
 func (*ScalingRulesInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{462}
+	return file_kairship_proto_rawDescGZIP(), []int{479}
 }
 
 func (x *ScalingRulesInput) GetStabilizationWindowSeconds() int32 {
@@ -43622,7 +45294,7 @@ type SchedulePriorityInput struct {
 
 func (x *SchedulePriorityInput) Reset() {
 	*x = SchedulePriorityInput{}
-	mi := &file_kairship_proto_msgTypes[463]
+	mi := &file_kairship_proto_msgTypes[480]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43634,7 +45306,7 @@ func (x *SchedulePriorityInput) String() string {
 func (*SchedulePriorityInput) ProtoMessage() {}
 
 func (x *SchedulePriorityInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[463]
+	mi := &file_kairship_proto_msgTypes[480]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43647,7 +45319,7 @@ func (x *SchedulePriorityInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SchedulePriorityInput.ProtoReflect.Descriptor instead.
 func (*SchedulePriorityInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{463}
+	return file_kairship_proto_rawDescGZIP(), []int{480}
 }
 
 func (x *SchedulePriorityInput) GetPriorityClassSource() PriorityClassSource_Value {
@@ -43691,7 +45363,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_kairship_proto_msgTypes[464]
+	mi := &file_kairship_proto_msgTypes[481]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43703,7 +45375,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[464]
+	mi := &file_kairship_proto_msgTypes[481]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43716,7 +45388,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{464}
+	return file_kairship_proto_rawDescGZIP(), []int{481}
 }
 
 func (x *SearchHit) GetType() SearchType_Value {
@@ -43797,7 +45469,7 @@ type SearchRequest struct {
 
 func (x *SearchRequest) Reset() {
 	*x = SearchRequest{}
-	mi := &file_kairship_proto_msgTypes[465]
+	mi := &file_kairship_proto_msgTypes[482]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43809,7 +45481,7 @@ func (x *SearchRequest) String() string {
 func (*SearchRequest) ProtoMessage() {}
 
 func (x *SearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[465]
+	mi := &file_kairship_proto_msgTypes[482]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43822,7 +45494,7 @@ func (x *SearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
 func (*SearchRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{465}
+	return file_kairship_proto_rawDescGZIP(), []int{482}
 }
 
 func (x *SearchRequest) GetText() string {
@@ -43861,7 +45533,7 @@ type SearchResponse struct {
 
 func (x *SearchResponse) Reset() {
 	*x = SearchResponse{}
-	mi := &file_kairship_proto_msgTypes[466]
+	mi := &file_kairship_proto_msgTypes[483]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43873,7 +45545,7 @@ func (x *SearchResponse) String() string {
 func (*SearchResponse) ProtoMessage() {}
 
 func (x *SearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[466]
+	mi := &file_kairship_proto_msgTypes[483]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43886,7 +45558,7 @@ func (x *SearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{466}
+	return file_kairship_proto_rawDescGZIP(), []int{483}
 }
 
 func (x *SearchResponse) GetResult() *SearchResult {
@@ -43925,7 +45597,7 @@ type SearchResult struct {
 
 func (x *SearchResult) Reset() {
 	*x = SearchResult{}
-	mi := &file_kairship_proto_msgTypes[467]
+	mi := &file_kairship_proto_msgTypes[484]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43937,7 +45609,7 @@ func (x *SearchResult) String() string {
 func (*SearchResult) ProtoMessage() {}
 
 func (x *SearchResult) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[467]
+	mi := &file_kairship_proto_msgTypes[484]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43950,7 +45622,7 @@ func (x *SearchResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResult.ProtoReflect.Descriptor instead.
 func (*SearchResult) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{467}
+	return file_kairship_proto_rawDescGZIP(), []int{484}
 }
 
 func (x *SearchResult) GetHits() []*SearchHit {
@@ -43985,7 +45657,7 @@ type ServiceClusterInput struct {
 
 func (x *ServiceClusterInput) Reset() {
 	*x = ServiceClusterInput{}
-	mi := &file_kairship_proto_msgTypes[468]
+	mi := &file_kairship_proto_msgTypes[485]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43997,7 +45669,7 @@ func (x *ServiceClusterInput) String() string {
 func (*ServiceClusterInput) ProtoMessage() {}
 
 func (x *ServiceClusterInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[468]
+	mi := &file_kairship_proto_msgTypes[485]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44010,7 +45682,7 @@ func (x *ServiceClusterInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceClusterInput.ProtoReflect.Descriptor instead.
 func (*ServiceClusterInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{468}
+	return file_kairship_proto_rawDescGZIP(), []int{485}
 }
 
 func (x *ServiceClusterInput) GetName() string {
@@ -44037,7 +45709,7 @@ type ServicePortInput struct {
 
 func (x *ServicePortInput) Reset() {
 	*x = ServicePortInput{}
-	mi := &file_kairship_proto_msgTypes[469]
+	mi := &file_kairship_proto_msgTypes[486]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44049,7 +45721,7 @@ func (x *ServicePortInput) String() string {
 func (*ServicePortInput) ProtoMessage() {}
 
 func (x *ServicePortInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[469]
+	mi := &file_kairship_proto_msgTypes[486]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44062,7 +45734,7 @@ func (x *ServicePortInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServicePortInput.ProtoReflect.Descriptor instead.
 func (*ServicePortInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{469}
+	return file_kairship_proto_rawDescGZIP(), []int{486}
 }
 
 func (x *ServicePortInput) GetPort() int32 {
@@ -44109,7 +45781,7 @@ type SetImagePayload struct {
 
 func (x *SetImagePayload) Reset() {
 	*x = SetImagePayload{}
-	mi := &file_kairship_proto_msgTypes[470]
+	mi := &file_kairship_proto_msgTypes[487]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44121,7 +45793,7 @@ func (x *SetImagePayload) String() string {
 func (*SetImagePayload) ProtoMessage() {}
 
 func (x *SetImagePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[470]
+	mi := &file_kairship_proto_msgTypes[487]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44134,7 +45806,7 @@ func (x *SetImagePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetImagePayload.ProtoReflect.Descriptor instead.
 func (*SetImagePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{470}
+	return file_kairship_proto_rawDescGZIP(), []int{487}
 }
 
 func (x *SetImagePayload) GetWorkload() *Workload {
@@ -44182,7 +45854,7 @@ type SetImageRequest struct {
 
 func (x *SetImageRequest) Reset() {
 	*x = SetImageRequest{}
-	mi := &file_kairship_proto_msgTypes[471]
+	mi := &file_kairship_proto_msgTypes[488]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44194,7 +45866,7 @@ func (x *SetImageRequest) String() string {
 func (*SetImageRequest) ProtoMessage() {}
 
 func (x *SetImageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[471]
+	mi := &file_kairship_proto_msgTypes[488]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44207,7 +45879,7 @@ func (x *SetImageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetImageRequest.ProtoReflect.Descriptor instead.
 func (*SetImageRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{471}
+	return file_kairship_proto_rawDescGZIP(), []int{488}
 }
 
 func (x *SetImageRequest) GetInstance() string {
@@ -44274,7 +45946,7 @@ type SetImageResponse struct {
 
 func (x *SetImageResponse) Reset() {
 	*x = SetImageResponse{}
-	mi := &file_kairship_proto_msgTypes[472]
+	mi := &file_kairship_proto_msgTypes[489]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44286,7 +45958,7 @@ func (x *SetImageResponse) String() string {
 func (*SetImageResponse) ProtoMessage() {}
 
 func (x *SetImageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[472]
+	mi := &file_kairship_proto_msgTypes[489]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44299,7 +45971,7 @@ func (x *SetImageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetImageResponse.ProtoReflect.Descriptor instead.
 func (*SetImageResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{472}
+	return file_kairship_proto_rawDescGZIP(), []int{489}
 }
 
 func (x *SetImageResponse) GetResult() *SetImagePayload {
@@ -44340,7 +46012,7 @@ type SpreadConstraintInput struct {
 
 func (x *SpreadConstraintInput) Reset() {
 	*x = SpreadConstraintInput{}
-	mi := &file_kairship_proto_msgTypes[473]
+	mi := &file_kairship_proto_msgTypes[490]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44352,7 +46024,7 @@ func (x *SpreadConstraintInput) String() string {
 func (*SpreadConstraintInput) ProtoMessage() {}
 
 func (x *SpreadConstraintInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[473]
+	mi := &file_kairship_proto_msgTypes[490]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44365,7 +46037,7 @@ func (x *SpreadConstraintInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpreadConstraintInput.ProtoReflect.Descriptor instead.
 func (*SpreadConstraintInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{473}
+	return file_kairship_proto_rawDescGZIP(), []int{490}
 }
 
 func (x *SpreadConstraintInput) GetSpreadByField() SpreadField_Value {
@@ -44409,7 +46081,7 @@ type StaleCluster struct {
 
 func (x *StaleCluster) Reset() {
 	*x = StaleCluster{}
-	mi := &file_kairship_proto_msgTypes[474]
+	mi := &file_kairship_proto_msgTypes[491]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44421,7 +46093,7 @@ func (x *StaleCluster) String() string {
 func (*StaleCluster) ProtoMessage() {}
 
 func (x *StaleCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[474]
+	mi := &file_kairship_proto_msgTypes[491]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44434,7 +46106,7 @@ func (x *StaleCluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaleCluster.ProtoReflect.Descriptor instead.
 func (*StaleCluster) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{474}
+	return file_kairship_proto_rawDescGZIP(), []int{491}
 }
 
 func (x *StaleCluster) GetName() string {
@@ -44462,7 +46134,7 @@ type StatePreservationInput struct {
 
 func (x *StatePreservationInput) Reset() {
 	*x = StatePreservationInput{}
-	mi := &file_kairship_proto_msgTypes[475]
+	mi := &file_kairship_proto_msgTypes[492]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44474,7 +46146,7 @@ func (x *StatePreservationInput) String() string {
 func (*StatePreservationInput) ProtoMessage() {}
 
 func (x *StatePreservationInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[475]
+	mi := &file_kairship_proto_msgTypes[492]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44487,7 +46159,7 @@ func (x *StatePreservationInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatePreservationInput.ProtoReflect.Descriptor instead.
 func (*StatePreservationInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{475}
+	return file_kairship_proto_rawDescGZIP(), []int{492}
 }
 
 func (x *StatePreservationInput) GetRules() []*StatePreservationRuleInput {
@@ -44510,7 +46182,7 @@ type StatePreservationRuleInput struct {
 
 func (x *StatePreservationRuleInput) Reset() {
 	*x = StatePreservationRuleInput{}
-	mi := &file_kairship_proto_msgTypes[476]
+	mi := &file_kairship_proto_msgTypes[493]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44522,7 +46194,7 @@ func (x *StatePreservationRuleInput) String() string {
 func (*StatePreservationRuleInput) ProtoMessage() {}
 
 func (x *StatePreservationRuleInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[476]
+	mi := &file_kairship_proto_msgTypes[493]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44535,7 +46207,7 @@ func (x *StatePreservationRuleInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatePreservationRuleInput.ProtoReflect.Descriptor instead.
 func (*StatePreservationRuleInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{476}
+	return file_kairship_proto_rawDescGZIP(), []int{493}
 }
 
 func (x *StatePreservationRuleInput) GetAliasLabelName() string {
@@ -44565,7 +46237,7 @@ type StaticClusterAssignmentInput struct {
 
 func (x *StaticClusterAssignmentInput) Reset() {
 	*x = StaticClusterAssignmentInput{}
-	mi := &file_kairship_proto_msgTypes[477]
+	mi := &file_kairship_proto_msgTypes[494]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44577,7 +46249,7 @@ func (x *StaticClusterAssignmentInput) String() string {
 func (*StaticClusterAssignmentInput) ProtoMessage() {}
 
 func (x *StaticClusterAssignmentInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[477]
+	mi := &file_kairship_proto_msgTypes[494]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44590,7 +46262,7 @@ func (x *StaticClusterAssignmentInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaticClusterAssignmentInput.ProtoReflect.Descriptor instead.
 func (*StaticClusterAssignmentInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{477}
+	return file_kairship_proto_rawDescGZIP(), []int{494}
 }
 
 func (x *StaticClusterAssignmentInput) GetClusterName() string {
@@ -44620,7 +46292,7 @@ type StaticClusterWeightInput struct {
 
 func (x *StaticClusterWeightInput) Reset() {
 	*x = StaticClusterWeightInput{}
-	mi := &file_kairship_proto_msgTypes[478]
+	mi := &file_kairship_proto_msgTypes[495]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44632,7 +46304,7 @@ func (x *StaticClusterWeightInput) String() string {
 func (*StaticClusterWeightInput) ProtoMessage() {}
 
 func (x *StaticClusterWeightInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[478]
+	mi := &file_kairship_proto_msgTypes[495]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44645,7 +46317,7 @@ func (x *StaticClusterWeightInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaticClusterWeightInput.ProtoReflect.Descriptor instead.
 func (*StaticClusterWeightInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{478}
+	return file_kairship_proto_rawDescGZIP(), []int{495}
 }
 
 func (x *StaticClusterWeightInput) GetTargetCluster() *ClusterAffinityInput {
@@ -44673,7 +46345,7 @@ type SuspendClustersInput struct {
 
 func (x *SuspendClustersInput) Reset() {
 	*x = SuspendClustersInput{}
-	mi := &file_kairship_proto_msgTypes[479]
+	mi := &file_kairship_proto_msgTypes[496]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44685,7 +46357,7 @@ func (x *SuspendClustersInput) String() string {
 func (*SuspendClustersInput) ProtoMessage() {}
 
 func (x *SuspendClustersInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[479]
+	mi := &file_kairship_proto_msgTypes[496]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44698,7 +46370,7 @@ func (x *SuspendClustersInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendClustersInput.ProtoReflect.Descriptor instead.
 func (*SuspendClustersInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{479}
+	return file_kairship_proto_rawDescGZIP(), []int{496}
 }
 
 func (x *SuspendClustersInput) GetClusterNames() []string {
@@ -44721,7 +46393,7 @@ type TargetCluster struct {
 
 func (x *TargetCluster) Reset() {
 	*x = TargetCluster{}
-	mi := &file_kairship_proto_msgTypes[480]
+	mi := &file_kairship_proto_msgTypes[497]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44733,7 +46405,7 @@ func (x *TargetCluster) String() string {
 func (*TargetCluster) ProtoMessage() {}
 
 func (x *TargetCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[480]
+	mi := &file_kairship_proto_msgTypes[497]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44746,7 +46418,7 @@ func (x *TargetCluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TargetCluster.ProtoReflect.Descriptor instead.
 func (*TargetCluster) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{480}
+	return file_kairship_proto_rawDescGZIP(), []int{497}
 }
 
 func (x *TargetCluster) GetName() string {
@@ -44788,7 +46460,7 @@ type TimelineEntry struct {
 
 func (x *TimelineEntry) Reset() {
 	*x = TimelineEntry{}
-	mi := &file_kairship_proto_msgTypes[481]
+	mi := &file_kairship_proto_msgTypes[498]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44800,7 +46472,7 @@ func (x *TimelineEntry) String() string {
 func (*TimelineEntry) ProtoMessage() {}
 
 func (x *TimelineEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[481]
+	mi := &file_kairship_proto_msgTypes[498]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44813,7 +46485,7 @@ func (x *TimelineEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineEntry.ProtoReflect.Descriptor instead.
 func (*TimelineEntry) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{481}
+	return file_kairship_proto_rawDescGZIP(), []int{498}
 }
 
 func (x *TimelineEntry) GetAt() *timestamppb.Timestamp {
@@ -44891,7 +46563,7 @@ type TimelineEntryConnection struct {
 
 func (x *TimelineEntryConnection) Reset() {
 	*x = TimelineEntryConnection{}
-	mi := &file_kairship_proto_msgTypes[482]
+	mi := &file_kairship_proto_msgTypes[499]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44903,7 +46575,7 @@ func (x *TimelineEntryConnection) String() string {
 func (*TimelineEntryConnection) ProtoMessage() {}
 
 func (x *TimelineEntryConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[482]
+	mi := &file_kairship_proto_msgTypes[499]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44916,7 +46588,7 @@ func (x *TimelineEntryConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineEntryConnection.ProtoReflect.Descriptor instead.
 func (*TimelineEntryConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{482}
+	return file_kairship_proto_rawDescGZIP(), []int{499}
 }
 
 func (x *TimelineEntryConnection) GetNodes() []*TimelineEntry {
@@ -44964,7 +46636,7 @@ type TimelineObject struct {
 
 func (x *TimelineObject) Reset() {
 	*x = TimelineObject{}
-	mi := &file_kairship_proto_msgTypes[483]
+	mi := &file_kairship_proto_msgTypes[500]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44976,7 +46648,7 @@ func (x *TimelineObject) String() string {
 func (*TimelineObject) ProtoMessage() {}
 
 func (x *TimelineObject) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[483]
+	mi := &file_kairship_proto_msgTypes[500]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44989,7 +46661,7 @@ func (x *TimelineObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineObject.ProtoReflect.Descriptor instead.
 func (*TimelineObject) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{483}
+	return file_kairship_proto_rawDescGZIP(), []int{500}
 }
 
 func (x *TimelineObject) GetKind() string {
@@ -45026,7 +46698,7 @@ type TriggerCronJobPayload struct {
 
 func (x *TriggerCronJobPayload) Reset() {
 	*x = TriggerCronJobPayload{}
-	mi := &file_kairship_proto_msgTypes[484]
+	mi := &file_kairship_proto_msgTypes[501]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45038,7 +46710,7 @@ func (x *TriggerCronJobPayload) String() string {
 func (*TriggerCronJobPayload) ProtoMessage() {}
 
 func (x *TriggerCronJobPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[484]
+	mi := &file_kairship_proto_msgTypes[501]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45051,7 +46723,7 @@ func (x *TriggerCronJobPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriggerCronJobPayload.ProtoReflect.Descriptor instead.
 func (*TriggerCronJobPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{484}
+	return file_kairship_proto_rawDescGZIP(), []int{501}
 }
 
 func (x *TriggerCronJobPayload) GetJob() *Job {
@@ -45087,7 +46759,7 @@ type TriggerCronJobRequest struct {
 
 func (x *TriggerCronJobRequest) Reset() {
 	*x = TriggerCronJobRequest{}
-	mi := &file_kairship_proto_msgTypes[485]
+	mi := &file_kairship_proto_msgTypes[502]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45099,7 +46771,7 @@ func (x *TriggerCronJobRequest) String() string {
 func (*TriggerCronJobRequest) ProtoMessage() {}
 
 func (x *TriggerCronJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[485]
+	mi := &file_kairship_proto_msgTypes[502]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45112,7 +46784,7 @@ func (x *TriggerCronJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriggerCronJobRequest.ProtoReflect.Descriptor instead.
 func (*TriggerCronJobRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{485}
+	return file_kairship_proto_rawDescGZIP(), []int{502}
 }
 
 func (x *TriggerCronJobRequest) GetInstance() string {
@@ -45165,7 +46837,7 @@ type TriggerCronJobResponse struct {
 
 func (x *TriggerCronJobResponse) Reset() {
 	*x = TriggerCronJobResponse{}
-	mi := &file_kairship_proto_msgTypes[486]
+	mi := &file_kairship_proto_msgTypes[503]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45177,7 +46849,7 @@ func (x *TriggerCronJobResponse) String() string {
 func (*TriggerCronJobResponse) ProtoMessage() {}
 
 func (x *TriggerCronJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[486]
+	mi := &file_kairship_proto_msgTypes[503]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45190,7 +46862,7 @@ func (x *TriggerCronJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriggerCronJobResponse.ProtoReflect.Descriptor instead.
 func (*TriggerCronJobResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{486}
+	return file_kairship_proto_rawDescGZIP(), []int{503}
 }
 
 func (x *TriggerCronJobResponse) GetResult() *TriggerCronJobPayload {
@@ -45227,7 +46899,7 @@ type UncordonMemberClusterPayload struct {
 
 func (x *UncordonMemberClusterPayload) Reset() {
 	*x = UncordonMemberClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[487]
+	mi := &file_kairship_proto_msgTypes[504]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45239,7 +46911,7 @@ func (x *UncordonMemberClusterPayload) String() string {
 func (*UncordonMemberClusterPayload) ProtoMessage() {}
 
 func (x *UncordonMemberClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[487]
+	mi := &file_kairship_proto_msgTypes[504]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45252,7 +46924,7 @@ func (x *UncordonMemberClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UncordonMemberClusterPayload.ProtoReflect.Descriptor instead.
 func (*UncordonMemberClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{487}
+	return file_kairship_proto_rawDescGZIP(), []int{504}
 }
 
 func (x *UncordonMemberClusterPayload) GetMemberCluster() *MemberCluster {
@@ -45286,7 +46958,7 @@ type UncordonMemberClusterRequest struct {
 
 func (x *UncordonMemberClusterRequest) Reset() {
 	*x = UncordonMemberClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[488]
+	mi := &file_kairship_proto_msgTypes[505]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45298,7 +46970,7 @@ func (x *UncordonMemberClusterRequest) String() string {
 func (*UncordonMemberClusterRequest) ProtoMessage() {}
 
 func (x *UncordonMemberClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[488]
+	mi := &file_kairship_proto_msgTypes[505]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45311,7 +46983,7 @@ func (x *UncordonMemberClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UncordonMemberClusterRequest.ProtoReflect.Descriptor instead.
 func (*UncordonMemberClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{488}
+	return file_kairship_proto_rawDescGZIP(), []int{505}
 }
 
 func (x *UncordonMemberClusterRequest) GetInstance() string {
@@ -45357,7 +47029,7 @@ type UncordonMemberClusterResponse struct {
 
 func (x *UncordonMemberClusterResponse) Reset() {
 	*x = UncordonMemberClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[489]
+	mi := &file_kairship_proto_msgTypes[506]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45369,7 +47041,7 @@ func (x *UncordonMemberClusterResponse) String() string {
 func (*UncordonMemberClusterResponse) ProtoMessage() {}
 
 func (x *UncordonMemberClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[489]
+	mi := &file_kairship_proto_msgTypes[506]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45382,7 +47054,7 @@ func (x *UncordonMemberClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UncordonMemberClusterResponse.ProtoReflect.Descriptor instead.
 func (*UncordonMemberClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{489}
+	return file_kairship_proto_rawDescGZIP(), []int{506}
 }
 
 func (x *UncordonMemberClusterResponse) GetResult() *UncordonMemberClusterPayload {
@@ -45419,7 +47091,7 @@ type UndoneWrite struct {
 
 func (x *UndoneWrite) Reset() {
 	*x = UndoneWrite{}
-	mi := &file_kairship_proto_msgTypes[490]
+	mi := &file_kairship_proto_msgTypes[507]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45431,7 +47103,7 @@ func (x *UndoneWrite) String() string {
 func (*UndoneWrite) ProtoMessage() {}
 
 func (x *UndoneWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[490]
+	mi := &file_kairship_proto_msgTypes[507]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45444,7 +47116,7 @@ func (x *UndoneWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoneWrite.ProtoReflect.Descriptor instead.
 func (*UndoneWrite) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{490}
+	return file_kairship_proto_rawDescGZIP(), []int{507}
 }
 
 func (x *UndoneWrite) GetOutcome() UndoOutcome_Value {
@@ -45481,7 +47153,7 @@ type UnjoinClusterPayload struct {
 
 func (x *UnjoinClusterPayload) Reset() {
 	*x = UnjoinClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[491]
+	mi := &file_kairship_proto_msgTypes[508]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45493,7 +47165,7 @@ func (x *UnjoinClusterPayload) String() string {
 func (*UnjoinClusterPayload) ProtoMessage() {}
 
 func (x *UnjoinClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[491]
+	mi := &file_kairship_proto_msgTypes[508]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45506,7 +47178,7 @@ func (x *UnjoinClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnjoinClusterPayload.ProtoReflect.Descriptor instead.
 func (*UnjoinClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{491}
+	return file_kairship_proto_rawDescGZIP(), []int{508}
 }
 
 func (x *UnjoinClusterPayload) GetRequested() bool {
@@ -45562,7 +47234,7 @@ type UnjoinClusterRequest struct {
 
 func (x *UnjoinClusterRequest) Reset() {
 	*x = UnjoinClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[492]
+	mi := &file_kairship_proto_msgTypes[509]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45574,7 +47246,7 @@ func (x *UnjoinClusterRequest) String() string {
 func (*UnjoinClusterRequest) ProtoMessage() {}
 
 func (x *UnjoinClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[492]
+	mi := &file_kairship_proto_msgTypes[509]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45587,7 +47259,7 @@ func (x *UnjoinClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnjoinClusterRequest.ProtoReflect.Descriptor instead.
 func (*UnjoinClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{492}
+	return file_kairship_proto_rawDescGZIP(), []int{509}
 }
 
 func (x *UnjoinClusterRequest) GetInstance() string {
@@ -45633,7 +47305,7 @@ type UnjoinClusterResponse struct {
 
 func (x *UnjoinClusterResponse) Reset() {
 	*x = UnjoinClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[493]
+	mi := &file_kairship_proto_msgTypes[510]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45645,7 +47317,7 @@ func (x *UnjoinClusterResponse) String() string {
 func (*UnjoinClusterResponse) ProtoMessage() {}
 
 func (x *UnjoinClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[493]
+	mi := &file_kairship_proto_msgTypes[510]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45658,7 +47330,7 @@ func (x *UnjoinClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnjoinClusterResponse.ProtoReflect.Descriptor instead.
 func (*UnjoinClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{493}
+	return file_kairship_proto_rawDescGZIP(), []int{510}
 }
 
 func (x *UnjoinClusterResponse) GetResult() *UnjoinClusterPayload {
@@ -45697,7 +47369,7 @@ type UpdateClusterOverridePolicyPayload struct {
 
 func (x *UpdateClusterOverridePolicyPayload) Reset() {
 	*x = UpdateClusterOverridePolicyPayload{}
-	mi := &file_kairship_proto_msgTypes[494]
+	mi := &file_kairship_proto_msgTypes[511]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45709,7 +47381,7 @@ func (x *UpdateClusterOverridePolicyPayload) String() string {
 func (*UpdateClusterOverridePolicyPayload) ProtoMessage() {}
 
 func (x *UpdateClusterOverridePolicyPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[494]
+	mi := &file_kairship_proto_msgTypes[511]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45722,7 +47394,7 @@ func (x *UpdateClusterOverridePolicyPayload) ProtoReflect() protoreflect.Message
 
 // Deprecated: Use UpdateClusterOverridePolicyPayload.ProtoReflect.Descriptor instead.
 func (*UpdateClusterOverridePolicyPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{494}
+	return file_kairship_proto_rawDescGZIP(), []int{511}
 }
 
 func (x *UpdateClusterOverridePolicyPayload) GetClusterOverridePolicy() *ClusterOverridePolicy {
@@ -45772,7 +47444,7 @@ type UpdateClusterOverridePolicyRequest struct {
 
 func (x *UpdateClusterOverridePolicyRequest) Reset() {
 	*x = UpdateClusterOverridePolicyRequest{}
-	mi := &file_kairship_proto_msgTypes[495]
+	mi := &file_kairship_proto_msgTypes[512]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45784,7 +47456,7 @@ func (x *UpdateClusterOverridePolicyRequest) String() string {
 func (*UpdateClusterOverridePolicyRequest) ProtoMessage() {}
 
 func (x *UpdateClusterOverridePolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[495]
+	mi := &file_kairship_proto_msgTypes[512]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45797,7 +47469,7 @@ func (x *UpdateClusterOverridePolicyRequest) ProtoReflect() protoreflect.Message
 
 // Deprecated: Use UpdateClusterOverridePolicyRequest.ProtoReflect.Descriptor instead.
 func (*UpdateClusterOverridePolicyRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{495}
+	return file_kairship_proto_rawDescGZIP(), []int{512}
 }
 
 func (x *UpdateClusterOverridePolicyRequest) GetInstance() string {
@@ -45871,7 +47543,7 @@ type UpdateClusterOverridePolicyResponse struct {
 
 func (x *UpdateClusterOverridePolicyResponse) Reset() {
 	*x = UpdateClusterOverridePolicyResponse{}
-	mi := &file_kairship_proto_msgTypes[496]
+	mi := &file_kairship_proto_msgTypes[513]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45883,7 +47555,7 @@ func (x *UpdateClusterOverridePolicyResponse) String() string {
 func (*UpdateClusterOverridePolicyResponse) ProtoMessage() {}
 
 func (x *UpdateClusterOverridePolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[496]
+	mi := &file_kairship_proto_msgTypes[513]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45896,7 +47568,7 @@ func (x *UpdateClusterOverridePolicyResponse) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use UpdateClusterOverridePolicyResponse.ProtoReflect.Descriptor instead.
 func (*UpdateClusterOverridePolicyResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{496}
+	return file_kairship_proto_rawDescGZIP(), []int{513}
 }
 
 func (x *UpdateClusterOverridePolicyResponse) GetResult() *UpdateClusterOverridePolicyPayload {
@@ -45939,7 +47611,7 @@ type UpdateClusterPayload struct {
 
 func (x *UpdateClusterPayload) Reset() {
 	*x = UpdateClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[497]
+	mi := &file_kairship_proto_msgTypes[514]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45951,7 +47623,7 @@ func (x *UpdateClusterPayload) String() string {
 func (*UpdateClusterPayload) ProtoMessage() {}
 
 func (x *UpdateClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[497]
+	mi := &file_kairship_proto_msgTypes[514]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45964,7 +47636,7 @@ func (x *UpdateClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateClusterPayload.ProtoReflect.Descriptor instead.
 func (*UpdateClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{497}
+	return file_kairship_proto_rawDescGZIP(), []int{514}
 }
 
 func (x *UpdateClusterPayload) GetCluster() *Cluster {
@@ -46017,7 +47689,7 @@ type UpdateClusterPropagationPolicyPayload struct {
 
 func (x *UpdateClusterPropagationPolicyPayload) Reset() {
 	*x = UpdateClusterPropagationPolicyPayload{}
-	mi := &file_kairship_proto_msgTypes[498]
+	mi := &file_kairship_proto_msgTypes[515]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46029,7 +47701,7 @@ func (x *UpdateClusterPropagationPolicyPayload) String() string {
 func (*UpdateClusterPropagationPolicyPayload) ProtoMessage() {}
 
 func (x *UpdateClusterPropagationPolicyPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[498]
+	mi := &file_kairship_proto_msgTypes[515]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46042,7 +47714,7 @@ func (x *UpdateClusterPropagationPolicyPayload) ProtoReflect() protoreflect.Mess
 
 // Deprecated: Use UpdateClusterPropagationPolicyPayload.ProtoReflect.Descriptor instead.
 func (*UpdateClusterPropagationPolicyPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{498}
+	return file_kairship_proto_rawDescGZIP(), []int{515}
 }
 
 func (x *UpdateClusterPropagationPolicyPayload) GetClusterPropagationPolicy() *ClusterPropagationPolicy {
@@ -46092,7 +47764,7 @@ type UpdateClusterPropagationPolicyRequest struct {
 
 func (x *UpdateClusterPropagationPolicyRequest) Reset() {
 	*x = UpdateClusterPropagationPolicyRequest{}
-	mi := &file_kairship_proto_msgTypes[499]
+	mi := &file_kairship_proto_msgTypes[516]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46104,7 +47776,7 @@ func (x *UpdateClusterPropagationPolicyRequest) String() string {
 func (*UpdateClusterPropagationPolicyRequest) ProtoMessage() {}
 
 func (x *UpdateClusterPropagationPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[499]
+	mi := &file_kairship_proto_msgTypes[516]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46117,7 +47789,7 @@ func (x *UpdateClusterPropagationPolicyRequest) ProtoReflect() protoreflect.Mess
 
 // Deprecated: Use UpdateClusterPropagationPolicyRequest.ProtoReflect.Descriptor instead.
 func (*UpdateClusterPropagationPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{499}
+	return file_kairship_proto_rawDescGZIP(), []int{516}
 }
 
 func (x *UpdateClusterPropagationPolicyRequest) GetInstance() string {
@@ -46191,7 +47863,7 @@ type UpdateClusterPropagationPolicyResponse struct {
 
 func (x *UpdateClusterPropagationPolicyResponse) Reset() {
 	*x = UpdateClusterPropagationPolicyResponse{}
-	mi := &file_kairship_proto_msgTypes[500]
+	mi := &file_kairship_proto_msgTypes[517]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46203,7 +47875,7 @@ func (x *UpdateClusterPropagationPolicyResponse) String() string {
 func (*UpdateClusterPropagationPolicyResponse) ProtoMessage() {}
 
 func (x *UpdateClusterPropagationPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[500]
+	mi := &file_kairship_proto_msgTypes[517]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46216,7 +47888,7 @@ func (x *UpdateClusterPropagationPolicyResponse) ProtoReflect() protoreflect.Mes
 
 // Deprecated: Use UpdateClusterPropagationPolicyResponse.ProtoReflect.Descriptor instead.
 func (*UpdateClusterPropagationPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{500}
+	return file_kairship_proto_rawDescGZIP(), []int{517}
 }
 
 func (x *UpdateClusterPropagationPolicyResponse) GetResult() *UpdateClusterPropagationPolicyPayload {
@@ -46273,7 +47945,7 @@ type UpdateClusterRequest struct {
 
 func (x *UpdateClusterRequest) Reset() {
 	*x = UpdateClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[501]
+	mi := &file_kairship_proto_msgTypes[518]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46285,7 +47957,7 @@ func (x *UpdateClusterRequest) String() string {
 func (*UpdateClusterRequest) ProtoMessage() {}
 
 func (x *UpdateClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[501]
+	mi := &file_kairship_proto_msgTypes[518]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46298,7 +47970,7 @@ func (x *UpdateClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateClusterRequest.ProtoReflect.Descriptor instead.
 func (*UpdateClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{501}
+	return file_kairship_proto_rawDescGZIP(), []int{518}
 }
 
 func (x *UpdateClusterRequest) GetCluster() string {
@@ -46400,7 +48072,7 @@ type UpdateClusterResponse struct {
 
 func (x *UpdateClusterResponse) Reset() {
 	*x = UpdateClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[502]
+	mi := &file_kairship_proto_msgTypes[519]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46412,7 +48084,7 @@ func (x *UpdateClusterResponse) String() string {
 func (*UpdateClusterResponse) ProtoMessage() {}
 
 func (x *UpdateClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[502]
+	mi := &file_kairship_proto_msgTypes[519]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46425,7 +48097,7 @@ func (x *UpdateClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateClusterResponse.ProtoReflect.Descriptor instead.
 func (*UpdateClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{502}
+	return file_kairship_proto_rawDescGZIP(), []int{519}
 }
 
 func (x *UpdateClusterResponse) GetResult() *UpdateClusterPayload {
@@ -46464,7 +48136,7 @@ type UpdateCronFederatedHPAPayload struct {
 
 func (x *UpdateCronFederatedHPAPayload) Reset() {
 	*x = UpdateCronFederatedHPAPayload{}
-	mi := &file_kairship_proto_msgTypes[503]
+	mi := &file_kairship_proto_msgTypes[520]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46476,7 +48148,7 @@ func (x *UpdateCronFederatedHPAPayload) String() string {
 func (*UpdateCronFederatedHPAPayload) ProtoMessage() {}
 
 func (x *UpdateCronFederatedHPAPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[503]
+	mi := &file_kairship_proto_msgTypes[520]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46489,7 +48161,7 @@ func (x *UpdateCronFederatedHPAPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCronFederatedHPAPayload.ProtoReflect.Descriptor instead.
 func (*UpdateCronFederatedHPAPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{503}
+	return file_kairship_proto_rawDescGZIP(), []int{520}
 }
 
 func (x *UpdateCronFederatedHPAPayload) GetCronFederatedHpa() *CronFederatedHPA {
@@ -46538,7 +48210,7 @@ type UpdateCronFederatedHPARequest struct {
 
 func (x *UpdateCronFederatedHPARequest) Reset() {
 	*x = UpdateCronFederatedHPARequest{}
-	mi := &file_kairship_proto_msgTypes[504]
+	mi := &file_kairship_proto_msgTypes[521]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46550,7 +48222,7 @@ func (x *UpdateCronFederatedHPARequest) String() string {
 func (*UpdateCronFederatedHPARequest) ProtoMessage() {}
 
 func (x *UpdateCronFederatedHPARequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[504]
+	mi := &file_kairship_proto_msgTypes[521]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46563,7 +48235,7 @@ func (x *UpdateCronFederatedHPARequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCronFederatedHPARequest.ProtoReflect.Descriptor instead.
 func (*UpdateCronFederatedHPARequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{504}
+	return file_kairship_proto_rawDescGZIP(), []int{521}
 }
 
 func (x *UpdateCronFederatedHPARequest) GetInstance() string {
@@ -46637,7 +48309,7 @@ type UpdateCronFederatedHPAResponse struct {
 
 func (x *UpdateCronFederatedHPAResponse) Reset() {
 	*x = UpdateCronFederatedHPAResponse{}
-	mi := &file_kairship_proto_msgTypes[505]
+	mi := &file_kairship_proto_msgTypes[522]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46649,7 +48321,7 @@ func (x *UpdateCronFederatedHPAResponse) String() string {
 func (*UpdateCronFederatedHPAResponse) ProtoMessage() {}
 
 func (x *UpdateCronFederatedHPAResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[505]
+	mi := &file_kairship_proto_msgTypes[522]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46662,7 +48334,7 @@ func (x *UpdateCronFederatedHPAResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCronFederatedHPAResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCronFederatedHPAResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{505}
+	return file_kairship_proto_rawDescGZIP(), []int{522}
 }
 
 func (x *UpdateCronFederatedHPAResponse) GetResult() *UpdateCronFederatedHPAPayload {
@@ -46701,7 +48373,7 @@ type UpdateFederatedHPAPayload struct {
 
 func (x *UpdateFederatedHPAPayload) Reset() {
 	*x = UpdateFederatedHPAPayload{}
-	mi := &file_kairship_proto_msgTypes[506]
+	mi := &file_kairship_proto_msgTypes[523]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46713,7 +48385,7 @@ func (x *UpdateFederatedHPAPayload) String() string {
 func (*UpdateFederatedHPAPayload) ProtoMessage() {}
 
 func (x *UpdateFederatedHPAPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[506]
+	mi := &file_kairship_proto_msgTypes[523]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46726,7 +48398,7 @@ func (x *UpdateFederatedHPAPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateFederatedHPAPayload.ProtoReflect.Descriptor instead.
 func (*UpdateFederatedHPAPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{506}
+	return file_kairship_proto_rawDescGZIP(), []int{523}
 }
 
 func (x *UpdateFederatedHPAPayload) GetFederatedHpa() *FederatedHPA {
@@ -46775,7 +48447,7 @@ type UpdateFederatedHPARequest struct {
 
 func (x *UpdateFederatedHPARequest) Reset() {
 	*x = UpdateFederatedHPARequest{}
-	mi := &file_kairship_proto_msgTypes[507]
+	mi := &file_kairship_proto_msgTypes[524]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46787,7 +48459,7 @@ func (x *UpdateFederatedHPARequest) String() string {
 func (*UpdateFederatedHPARequest) ProtoMessage() {}
 
 func (x *UpdateFederatedHPARequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[507]
+	mi := &file_kairship_proto_msgTypes[524]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46800,7 +48472,7 @@ func (x *UpdateFederatedHPARequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateFederatedHPARequest.ProtoReflect.Descriptor instead.
 func (*UpdateFederatedHPARequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{507}
+	return file_kairship_proto_rawDescGZIP(), []int{524}
 }
 
 func (x *UpdateFederatedHPARequest) GetInstance() string {
@@ -46874,7 +48546,7 @@ type UpdateFederatedHPAResponse struct {
 
 func (x *UpdateFederatedHPAResponse) Reset() {
 	*x = UpdateFederatedHPAResponse{}
-	mi := &file_kairship_proto_msgTypes[508]
+	mi := &file_kairship_proto_msgTypes[525]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46886,7 +48558,7 @@ func (x *UpdateFederatedHPAResponse) String() string {
 func (*UpdateFederatedHPAResponse) ProtoMessage() {}
 
 func (x *UpdateFederatedHPAResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[508]
+	mi := &file_kairship_proto_msgTypes[525]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46899,7 +48571,7 @@ func (x *UpdateFederatedHPAResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateFederatedHPAResponse.ProtoReflect.Descriptor instead.
 func (*UpdateFederatedHPAResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{508}
+	return file_kairship_proto_rawDescGZIP(), []int{525}
 }
 
 func (x *UpdateFederatedHPAResponse) GetResult() *UpdateFederatedHPAPayload {
@@ -46938,7 +48610,7 @@ type UpdateFederatedResourceQuotaPayload struct {
 
 func (x *UpdateFederatedResourceQuotaPayload) Reset() {
 	*x = UpdateFederatedResourceQuotaPayload{}
-	mi := &file_kairship_proto_msgTypes[509]
+	mi := &file_kairship_proto_msgTypes[526]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46950,7 +48622,7 @@ func (x *UpdateFederatedResourceQuotaPayload) String() string {
 func (*UpdateFederatedResourceQuotaPayload) ProtoMessage() {}
 
 func (x *UpdateFederatedResourceQuotaPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[509]
+	mi := &file_kairship_proto_msgTypes[526]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46963,7 +48635,7 @@ func (x *UpdateFederatedResourceQuotaPayload) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use UpdateFederatedResourceQuotaPayload.ProtoReflect.Descriptor instead.
 func (*UpdateFederatedResourceQuotaPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{509}
+	return file_kairship_proto_rawDescGZIP(), []int{526}
 }
 
 func (x *UpdateFederatedResourceQuotaPayload) GetFederatedResourceQuota() *FederatedResourceQuota {
@@ -47012,7 +48684,7 @@ type UpdateFederatedResourceQuotaRequest struct {
 
 func (x *UpdateFederatedResourceQuotaRequest) Reset() {
 	*x = UpdateFederatedResourceQuotaRequest{}
-	mi := &file_kairship_proto_msgTypes[510]
+	mi := &file_kairship_proto_msgTypes[527]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47024,7 +48696,7 @@ func (x *UpdateFederatedResourceQuotaRequest) String() string {
 func (*UpdateFederatedResourceQuotaRequest) ProtoMessage() {}
 
 func (x *UpdateFederatedResourceQuotaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[510]
+	mi := &file_kairship_proto_msgTypes[527]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47037,7 +48709,7 @@ func (x *UpdateFederatedResourceQuotaRequest) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use UpdateFederatedResourceQuotaRequest.ProtoReflect.Descriptor instead.
 func (*UpdateFederatedResourceQuotaRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{510}
+	return file_kairship_proto_rawDescGZIP(), []int{527}
 }
 
 func (x *UpdateFederatedResourceQuotaRequest) GetInstance() string {
@@ -47111,7 +48783,7 @@ type UpdateFederatedResourceQuotaResponse struct {
 
 func (x *UpdateFederatedResourceQuotaResponse) Reset() {
 	*x = UpdateFederatedResourceQuotaResponse{}
-	mi := &file_kairship_proto_msgTypes[511]
+	mi := &file_kairship_proto_msgTypes[528]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47123,7 +48795,7 @@ func (x *UpdateFederatedResourceQuotaResponse) String() string {
 func (*UpdateFederatedResourceQuotaResponse) ProtoMessage() {}
 
 func (x *UpdateFederatedResourceQuotaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[511]
+	mi := &file_kairship_proto_msgTypes[528]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47136,7 +48808,7 @@ func (x *UpdateFederatedResourceQuotaResponse) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use UpdateFederatedResourceQuotaResponse.ProtoReflect.Descriptor instead.
 func (*UpdateFederatedResourceQuotaResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{511}
+	return file_kairship_proto_rawDescGZIP(), []int{528}
 }
 
 func (x *UpdateFederatedResourceQuotaResponse) GetResult() *UpdateFederatedResourceQuotaPayload {
@@ -47178,7 +48850,7 @@ type UpdateInstancePayload struct {
 
 func (x *UpdateInstancePayload) Reset() {
 	*x = UpdateInstancePayload{}
-	mi := &file_kairship_proto_msgTypes[512]
+	mi := &file_kairship_proto_msgTypes[529]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47190,7 +48862,7 @@ func (x *UpdateInstancePayload) String() string {
 func (*UpdateInstancePayload) ProtoMessage() {}
 
 func (x *UpdateInstancePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[512]
+	mi := &file_kairship_proto_msgTypes[529]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47203,7 +48875,7 @@ func (x *UpdateInstancePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateInstancePayload.ProtoReflect.Descriptor instead.
 func (*UpdateInstancePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{512}
+	return file_kairship_proto_rawDescGZIP(), []int{529}
 }
 
 func (x *UpdateInstancePayload) GetInstance() *Instance {
@@ -47265,7 +48937,7 @@ type UpdateInstanceRequest struct {
 
 func (x *UpdateInstanceRequest) Reset() {
 	*x = UpdateInstanceRequest{}
-	mi := &file_kairship_proto_msgTypes[513]
+	mi := &file_kairship_proto_msgTypes[530]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47277,7 +48949,7 @@ func (x *UpdateInstanceRequest) String() string {
 func (*UpdateInstanceRequest) ProtoMessage() {}
 
 func (x *UpdateInstanceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[513]
+	mi := &file_kairship_proto_msgTypes[530]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47290,7 +48962,7 @@ func (x *UpdateInstanceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateInstanceRequest.ProtoReflect.Descriptor instead.
 func (*UpdateInstanceRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{513}
+	return file_kairship_proto_rawDescGZIP(), []int{530}
 }
 
 func (x *UpdateInstanceRequest) GetInstance() string {
@@ -47378,7 +49050,7 @@ type UpdateInstanceResponse struct {
 
 func (x *UpdateInstanceResponse) Reset() {
 	*x = UpdateInstanceResponse{}
-	mi := &file_kairship_proto_msgTypes[514]
+	mi := &file_kairship_proto_msgTypes[531]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47390,7 +49062,7 @@ func (x *UpdateInstanceResponse) String() string {
 func (*UpdateInstanceResponse) ProtoMessage() {}
 
 func (x *UpdateInstanceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[514]
+	mi := &file_kairship_proto_msgTypes[531]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47403,7 +49075,7 @@ func (x *UpdateInstanceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateInstanceResponse.ProtoReflect.Descriptor instead.
 func (*UpdateInstanceResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{514}
+	return file_kairship_proto_rawDescGZIP(), []int{531}
 }
 
 func (x *UpdateInstanceResponse) GetResult() *UpdateInstancePayload {
@@ -47440,7 +49112,7 @@ type UpdateMemberClusterPayload struct {
 
 func (x *UpdateMemberClusterPayload) Reset() {
 	*x = UpdateMemberClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[515]
+	mi := &file_kairship_proto_msgTypes[532]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47452,7 +49124,7 @@ func (x *UpdateMemberClusterPayload) String() string {
 func (*UpdateMemberClusterPayload) ProtoMessage() {}
 
 func (x *UpdateMemberClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[515]
+	mi := &file_kairship_proto_msgTypes[532]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47465,7 +49137,7 @@ func (x *UpdateMemberClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMemberClusterPayload.ProtoReflect.Descriptor instead.
 func (*UpdateMemberClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{515}
+	return file_kairship_proto_rawDescGZIP(), []int{532}
 }
 
 func (x *UpdateMemberClusterPayload) GetMemberCluster() *MemberCluster {
@@ -47513,7 +49185,7 @@ type UpdateMemberClusterRequest struct {
 
 func (x *UpdateMemberClusterRequest) Reset() {
 	*x = UpdateMemberClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[516]
+	mi := &file_kairship_proto_msgTypes[533]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47525,7 +49197,7 @@ func (x *UpdateMemberClusterRequest) String() string {
 func (*UpdateMemberClusterRequest) ProtoMessage() {}
 
 func (x *UpdateMemberClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[516]
+	mi := &file_kairship_proto_msgTypes[533]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47538,7 +49210,7 @@ func (x *UpdateMemberClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMemberClusterRequest.ProtoReflect.Descriptor instead.
 func (*UpdateMemberClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{516}
+	return file_kairship_proto_rawDescGZIP(), []int{533}
 }
 
 func (x *UpdateMemberClusterRequest) GetInstance() string {
@@ -47626,7 +49298,7 @@ type UpdateMemberClusterResponse struct {
 
 func (x *UpdateMemberClusterResponse) Reset() {
 	*x = UpdateMemberClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[517]
+	mi := &file_kairship_proto_msgTypes[534]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47638,7 +49310,7 @@ func (x *UpdateMemberClusterResponse) String() string {
 func (*UpdateMemberClusterResponse) ProtoMessage() {}
 
 func (x *UpdateMemberClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[517]
+	mi := &file_kairship_proto_msgTypes[534]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47651,7 +49323,7 @@ func (x *UpdateMemberClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMemberClusterResponse.ProtoReflect.Descriptor instead.
 func (*UpdateMemberClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{517}
+	return file_kairship_proto_rawDescGZIP(), []int{534}
 }
 
 func (x *UpdateMemberClusterResponse) GetResult() *UpdateMemberClusterPayload {
@@ -47690,7 +49362,7 @@ type UpdateMultiClusterServicePayload struct {
 
 func (x *UpdateMultiClusterServicePayload) Reset() {
 	*x = UpdateMultiClusterServicePayload{}
-	mi := &file_kairship_proto_msgTypes[518]
+	mi := &file_kairship_proto_msgTypes[535]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47702,7 +49374,7 @@ func (x *UpdateMultiClusterServicePayload) String() string {
 func (*UpdateMultiClusterServicePayload) ProtoMessage() {}
 
 func (x *UpdateMultiClusterServicePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[518]
+	mi := &file_kairship_proto_msgTypes[535]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47715,7 +49387,7 @@ func (x *UpdateMultiClusterServicePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMultiClusterServicePayload.ProtoReflect.Descriptor instead.
 func (*UpdateMultiClusterServicePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{518}
+	return file_kairship_proto_rawDescGZIP(), []int{535}
 }
 
 func (x *UpdateMultiClusterServicePayload) GetMultiClusterService() *MultiClusterService {
@@ -47764,7 +49436,7 @@ type UpdateMultiClusterServiceRequest struct {
 
 func (x *UpdateMultiClusterServiceRequest) Reset() {
 	*x = UpdateMultiClusterServiceRequest{}
-	mi := &file_kairship_proto_msgTypes[519]
+	mi := &file_kairship_proto_msgTypes[536]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47776,7 +49448,7 @@ func (x *UpdateMultiClusterServiceRequest) String() string {
 func (*UpdateMultiClusterServiceRequest) ProtoMessage() {}
 
 func (x *UpdateMultiClusterServiceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[519]
+	mi := &file_kairship_proto_msgTypes[536]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47789,7 +49461,7 @@ func (x *UpdateMultiClusterServiceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMultiClusterServiceRequest.ProtoReflect.Descriptor instead.
 func (*UpdateMultiClusterServiceRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{519}
+	return file_kairship_proto_rawDescGZIP(), []int{536}
 }
 
 func (x *UpdateMultiClusterServiceRequest) GetInstance() string {
@@ -47863,7 +49535,7 @@ type UpdateMultiClusterServiceResponse struct {
 
 func (x *UpdateMultiClusterServiceResponse) Reset() {
 	*x = UpdateMultiClusterServiceResponse{}
-	mi := &file_kairship_proto_msgTypes[520]
+	mi := &file_kairship_proto_msgTypes[537]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47875,7 +49547,7 @@ func (x *UpdateMultiClusterServiceResponse) String() string {
 func (*UpdateMultiClusterServiceResponse) ProtoMessage() {}
 
 func (x *UpdateMultiClusterServiceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[520]
+	mi := &file_kairship_proto_msgTypes[537]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47888,7 +49560,7 @@ func (x *UpdateMultiClusterServiceResponse) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use UpdateMultiClusterServiceResponse.ProtoReflect.Descriptor instead.
 func (*UpdateMultiClusterServiceResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{520}
+	return file_kairship_proto_rawDescGZIP(), []int{537}
 }
 
 func (x *UpdateMultiClusterServiceResponse) GetResult() *UpdateMultiClusterServicePayload {
@@ -47925,7 +49597,7 @@ type UpdateNamespacePayload struct {
 
 func (x *UpdateNamespacePayload) Reset() {
 	*x = UpdateNamespacePayload{}
-	mi := &file_kairship_proto_msgTypes[521]
+	mi := &file_kairship_proto_msgTypes[538]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47937,7 +49609,7 @@ func (x *UpdateNamespacePayload) String() string {
 func (*UpdateNamespacePayload) ProtoMessage() {}
 
 func (x *UpdateNamespacePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[521]
+	mi := &file_kairship_proto_msgTypes[538]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47950,7 +49622,7 @@ func (x *UpdateNamespacePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateNamespacePayload.ProtoReflect.Descriptor instead.
 func (*UpdateNamespacePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{521}
+	return file_kairship_proto_rawDescGZIP(), []int{538}
 }
 
 func (x *UpdateNamespacePayload) GetNamespace() *Namespace {
@@ -47986,7 +49658,7 @@ type UpdateNamespaceRequest struct {
 
 func (x *UpdateNamespaceRequest) Reset() {
 	*x = UpdateNamespaceRequest{}
-	mi := &file_kairship_proto_msgTypes[522]
+	mi := &file_kairship_proto_msgTypes[539]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47998,7 +49670,7 @@ func (x *UpdateNamespaceRequest) String() string {
 func (*UpdateNamespaceRequest) ProtoMessage() {}
 
 func (x *UpdateNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[522]
+	mi := &file_kairship_proto_msgTypes[539]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48011,7 +49683,7 @@ func (x *UpdateNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*UpdateNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{522}
+	return file_kairship_proto_rawDescGZIP(), []int{539}
 }
 
 func (x *UpdateNamespaceRequest) GetInstance() string {
@@ -48064,7 +49736,7 @@ type UpdateNamespaceResponse struct {
 
 func (x *UpdateNamespaceResponse) Reset() {
 	*x = UpdateNamespaceResponse{}
-	mi := &file_kairship_proto_msgTypes[523]
+	mi := &file_kairship_proto_msgTypes[540]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48076,7 +49748,7 @@ func (x *UpdateNamespaceResponse) String() string {
 func (*UpdateNamespaceResponse) ProtoMessage() {}
 
 func (x *UpdateNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[523]
+	mi := &file_kairship_proto_msgTypes[540]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48089,7 +49761,7 @@ func (x *UpdateNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*UpdateNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{523}
+	return file_kairship_proto_rawDescGZIP(), []int{540}
 }
 
 func (x *UpdateNamespaceResponse) GetResult() *UpdateNamespacePayload {
@@ -48128,7 +49800,7 @@ type UpdateOverridePolicyPayload struct {
 
 func (x *UpdateOverridePolicyPayload) Reset() {
 	*x = UpdateOverridePolicyPayload{}
-	mi := &file_kairship_proto_msgTypes[524]
+	mi := &file_kairship_proto_msgTypes[541]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48140,7 +49812,7 @@ func (x *UpdateOverridePolicyPayload) String() string {
 func (*UpdateOverridePolicyPayload) ProtoMessage() {}
 
 func (x *UpdateOverridePolicyPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[524]
+	mi := &file_kairship_proto_msgTypes[541]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48153,7 +49825,7 @@ func (x *UpdateOverridePolicyPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateOverridePolicyPayload.ProtoReflect.Descriptor instead.
 func (*UpdateOverridePolicyPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{524}
+	return file_kairship_proto_rawDescGZIP(), []int{541}
 }
 
 func (x *UpdateOverridePolicyPayload) GetOverridePolicy() *OverridePolicy {
@@ -48205,7 +49877,7 @@ type UpdateOverridePolicyRequest struct {
 
 func (x *UpdateOverridePolicyRequest) Reset() {
 	*x = UpdateOverridePolicyRequest{}
-	mi := &file_kairship_proto_msgTypes[525]
+	mi := &file_kairship_proto_msgTypes[542]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48217,7 +49889,7 @@ func (x *UpdateOverridePolicyRequest) String() string {
 func (*UpdateOverridePolicyRequest) ProtoMessage() {}
 
 func (x *UpdateOverridePolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[525]
+	mi := &file_kairship_proto_msgTypes[542]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48230,7 +49902,7 @@ func (x *UpdateOverridePolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateOverridePolicyRequest.ProtoReflect.Descriptor instead.
 func (*UpdateOverridePolicyRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{525}
+	return file_kairship_proto_rawDescGZIP(), []int{542}
 }
 
 func (x *UpdateOverridePolicyRequest) GetInstance() string {
@@ -48311,7 +49983,7 @@ type UpdateOverridePolicyResponse struct {
 
 func (x *UpdateOverridePolicyResponse) Reset() {
 	*x = UpdateOverridePolicyResponse{}
-	mi := &file_kairship_proto_msgTypes[526]
+	mi := &file_kairship_proto_msgTypes[543]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48323,7 +49995,7 @@ func (x *UpdateOverridePolicyResponse) String() string {
 func (*UpdateOverridePolicyResponse) ProtoMessage() {}
 
 func (x *UpdateOverridePolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[526]
+	mi := &file_kairship_proto_msgTypes[543]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48336,7 +50008,7 @@ func (x *UpdateOverridePolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateOverridePolicyResponse.ProtoReflect.Descriptor instead.
 func (*UpdateOverridePolicyResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{526}
+	return file_kairship_proto_rawDescGZIP(), []int{543}
 }
 
 func (x *UpdateOverridePolicyResponse) GetResult() *UpdateOverridePolicyPayload {
@@ -48375,7 +50047,7 @@ type UpdatePropagationPolicyPayload struct {
 
 func (x *UpdatePropagationPolicyPayload) Reset() {
 	*x = UpdatePropagationPolicyPayload{}
-	mi := &file_kairship_proto_msgTypes[527]
+	mi := &file_kairship_proto_msgTypes[544]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48387,7 +50059,7 @@ func (x *UpdatePropagationPolicyPayload) String() string {
 func (*UpdatePropagationPolicyPayload) ProtoMessage() {}
 
 func (x *UpdatePropagationPolicyPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[527]
+	mi := &file_kairship_proto_msgTypes[544]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48400,7 +50072,7 @@ func (x *UpdatePropagationPolicyPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePropagationPolicyPayload.ProtoReflect.Descriptor instead.
 func (*UpdatePropagationPolicyPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{527}
+	return file_kairship_proto_rawDescGZIP(), []int{544}
 }
 
 func (x *UpdatePropagationPolicyPayload) GetPropagationPolicy() *PropagationPolicy {
@@ -48452,7 +50124,7 @@ type UpdatePropagationPolicyRequest struct {
 
 func (x *UpdatePropagationPolicyRequest) Reset() {
 	*x = UpdatePropagationPolicyRequest{}
-	mi := &file_kairship_proto_msgTypes[528]
+	mi := &file_kairship_proto_msgTypes[545]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48464,7 +50136,7 @@ func (x *UpdatePropagationPolicyRequest) String() string {
 func (*UpdatePropagationPolicyRequest) ProtoMessage() {}
 
 func (x *UpdatePropagationPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[528]
+	mi := &file_kairship_proto_msgTypes[545]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48477,7 +50149,7 @@ func (x *UpdatePropagationPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePropagationPolicyRequest.ProtoReflect.Descriptor instead.
 func (*UpdatePropagationPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{528}
+	return file_kairship_proto_rawDescGZIP(), []int{545}
 }
 
 func (x *UpdatePropagationPolicyRequest) GetInstance() string {
@@ -48558,7 +50230,7 @@ type UpdatePropagationPolicyResponse struct {
 
 func (x *UpdatePropagationPolicyResponse) Reset() {
 	*x = UpdatePropagationPolicyResponse{}
-	mi := &file_kairship_proto_msgTypes[529]
+	mi := &file_kairship_proto_msgTypes[546]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48570,7 +50242,7 @@ func (x *UpdatePropagationPolicyResponse) String() string {
 func (*UpdatePropagationPolicyResponse) ProtoMessage() {}
 
 func (x *UpdatePropagationPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[529]
+	mi := &file_kairship_proto_msgTypes[546]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48583,7 +50255,7 @@ func (x *UpdatePropagationPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePropagationPolicyResponse.ProtoReflect.Descriptor instead.
 func (*UpdatePropagationPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{529}
+	return file_kairship_proto_rawDescGZIP(), []int{546}
 }
 
 func (x *UpdatePropagationPolicyResponse) GetResult() *UpdatePropagationPolicyPayload {
@@ -48622,7 +50294,7 @@ type UpdateWorkloadRebalancerPayload struct {
 
 func (x *UpdateWorkloadRebalancerPayload) Reset() {
 	*x = UpdateWorkloadRebalancerPayload{}
-	mi := &file_kairship_proto_msgTypes[530]
+	mi := &file_kairship_proto_msgTypes[547]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48634,7 +50306,7 @@ func (x *UpdateWorkloadRebalancerPayload) String() string {
 func (*UpdateWorkloadRebalancerPayload) ProtoMessage() {}
 
 func (x *UpdateWorkloadRebalancerPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[530]
+	mi := &file_kairship_proto_msgTypes[547]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48647,7 +50319,7 @@ func (x *UpdateWorkloadRebalancerPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateWorkloadRebalancerPayload.ProtoReflect.Descriptor instead.
 func (*UpdateWorkloadRebalancerPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{530}
+	return file_kairship_proto_rawDescGZIP(), []int{547}
 }
 
 func (x *UpdateWorkloadRebalancerPayload) GetWorkloadRebalancer() *WorkloadRebalancer {
@@ -48694,7 +50366,7 @@ type UpdateWorkloadRebalancerRequest struct {
 
 func (x *UpdateWorkloadRebalancerRequest) Reset() {
 	*x = UpdateWorkloadRebalancerRequest{}
-	mi := &file_kairship_proto_msgTypes[531]
+	mi := &file_kairship_proto_msgTypes[548]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48706,7 +50378,7 @@ func (x *UpdateWorkloadRebalancerRequest) String() string {
 func (*UpdateWorkloadRebalancerRequest) ProtoMessage() {}
 
 func (x *UpdateWorkloadRebalancerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[531]
+	mi := &file_kairship_proto_msgTypes[548]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48719,7 +50391,7 @@ func (x *UpdateWorkloadRebalancerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateWorkloadRebalancerRequest.ProtoReflect.Descriptor instead.
 func (*UpdateWorkloadRebalancerRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{531}
+	return file_kairship_proto_rawDescGZIP(), []int{548}
 }
 
 func (x *UpdateWorkloadRebalancerRequest) GetInstance() string {
@@ -48786,7 +50458,7 @@ type UpdateWorkloadRebalancerResponse struct {
 
 func (x *UpdateWorkloadRebalancerResponse) Reset() {
 	*x = UpdateWorkloadRebalancerResponse{}
-	mi := &file_kairship_proto_msgTypes[532]
+	mi := &file_kairship_proto_msgTypes[549]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48798,7 +50470,7 @@ func (x *UpdateWorkloadRebalancerResponse) String() string {
 func (*UpdateWorkloadRebalancerResponse) ProtoMessage() {}
 
 func (x *UpdateWorkloadRebalancerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[532]
+	mi := &file_kairship_proto_msgTypes[549]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48811,7 +50483,7 @@ func (x *UpdateWorkloadRebalancerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateWorkloadRebalancerResponse.ProtoReflect.Descriptor instead.
 func (*UpdateWorkloadRebalancerResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{532}
+	return file_kairship_proto_rawDescGZIP(), []int{549}
 }
 
 func (x *UpdateWorkloadRebalancerResponse) GetResult() *UpdateWorkloadRebalancerPayload {
@@ -48853,7 +50525,7 @@ type Viewer struct {
 
 func (x *Viewer) Reset() {
 	*x = Viewer{}
-	mi := &file_kairship_proto_msgTypes[533]
+	mi := &file_kairship_proto_msgTypes[550]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48865,7 +50537,7 @@ func (x *Viewer) String() string {
 func (*Viewer) ProtoMessage() {}
 
 func (x *Viewer) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[533]
+	mi := &file_kairship_proto_msgTypes[550]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48878,7 +50550,7 @@ func (x *Viewer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Viewer.ProtoReflect.Descriptor instead.
 func (*Viewer) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{533}
+	return file_kairship_proto_rawDescGZIP(), []int{550}
 }
 
 func (x *Viewer) GetUsername() string {
@@ -48931,7 +50603,7 @@ type ViewerCan struct {
 
 func (x *ViewerCan) Reset() {
 	*x = ViewerCan{}
-	mi := &file_kairship_proto_msgTypes[534]
+	mi := &file_kairship_proto_msgTypes[551]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48943,7 +50615,7 @@ func (x *ViewerCan) String() string {
 func (*ViewerCan) ProtoMessage() {}
 
 func (x *ViewerCan) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[534]
+	mi := &file_kairship_proto_msgTypes[551]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48956,7 +50628,7 @@ func (x *ViewerCan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ViewerCan.ProtoReflect.Descriptor instead.
 func (*ViewerCan) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{534}
+	return file_kairship_proto_rawDescGZIP(), []int{551}
 }
 
 func (x *ViewerCan) GetView() bool {
@@ -49016,7 +50688,7 @@ type Warning struct {
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_kairship_proto_msgTypes[535]
+	mi := &file_kairship_proto_msgTypes[552]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49028,7 +50700,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[535]
+	mi := &file_kairship_proto_msgTypes[552]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49041,7 +50713,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{535}
+	return file_kairship_proto_rawDescGZIP(), []int{552}
 }
 
 func (x *Warning) GetCode() WarningCode_Value {
@@ -49092,7 +50764,7 @@ type WatchActivityRequest struct {
 
 func (x *WatchActivityRequest) Reset() {
 	*x = WatchActivityRequest{}
-	mi := &file_kairship_proto_msgTypes[536]
+	mi := &file_kairship_proto_msgTypes[553]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49104,7 +50776,7 @@ func (x *WatchActivityRequest) String() string {
 func (*WatchActivityRequest) ProtoMessage() {}
 
 func (x *WatchActivityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[536]
+	mi := &file_kairship_proto_msgTypes[553]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49117,7 +50789,7 @@ func (x *WatchActivityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchActivityRequest.ProtoReflect.Descriptor instead.
 func (*WatchActivityRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{536}
+	return file_kairship_proto_rawDescGZIP(), []int{553}
 }
 
 func (x *WatchActivityRequest) GetInstances() []string {
@@ -49198,7 +50870,7 @@ type WatchActivityResponse struct {
 
 func (x *WatchActivityResponse) Reset() {
 	*x = WatchActivityResponse{}
-	mi := &file_kairship_proto_msgTypes[537]
+	mi := &file_kairship_proto_msgTypes[554]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49210,7 +50882,7 @@ func (x *WatchActivityResponse) String() string {
 func (*WatchActivityResponse) ProtoMessage() {}
 
 func (x *WatchActivityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[537]
+	mi := &file_kairship_proto_msgTypes[554]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49223,7 +50895,7 @@ func (x *WatchActivityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchActivityResponse.ProtoReflect.Descriptor instead.
 func (*WatchActivityResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{537}
+	return file_kairship_proto_rawDescGZIP(), []int{554}
 }
 
 func (x *WatchActivityResponse) GetResult() *ActivityEntry {
@@ -49280,7 +50952,7 @@ type WatchClustersRequest struct {
 
 func (x *WatchClustersRequest) Reset() {
 	*x = WatchClustersRequest{}
-	mi := &file_kairship_proto_msgTypes[538]
+	mi := &file_kairship_proto_msgTypes[555]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49292,7 +50964,7 @@ func (x *WatchClustersRequest) String() string {
 func (*WatchClustersRequest) ProtoMessage() {}
 
 func (x *WatchClustersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[538]
+	mi := &file_kairship_proto_msgTypes[555]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49305,7 +50977,7 @@ func (x *WatchClustersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchClustersRequest.ProtoReflect.Descriptor instead.
 func (*WatchClustersRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{538}
+	return file_kairship_proto_rawDescGZIP(), []int{555}
 }
 
 func (x *WatchClustersRequest) GetName() []string {
@@ -49407,7 +51079,7 @@ type WatchClustersResponse struct {
 
 func (x *WatchClustersResponse) Reset() {
 	*x = WatchClustersResponse{}
-	mi := &file_kairship_proto_msgTypes[539]
+	mi := &file_kairship_proto_msgTypes[556]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49419,7 +51091,7 @@ func (x *WatchClustersResponse) String() string {
 func (*WatchClustersResponse) ProtoMessage() {}
 
 func (x *WatchClustersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[539]
+	mi := &file_kairship_proto_msgTypes[556]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49432,7 +51104,7 @@ func (x *WatchClustersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchClustersResponse.ProtoReflect.Descriptor instead.
 func (*WatchClustersResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{539}
+	return file_kairship_proto_rawDescGZIP(), []int{556}
 }
 
 func (x *WatchClustersResponse) GetResult() *ClusterChange {
@@ -49477,7 +51149,7 @@ type WatchInstancesRequest struct {
 
 func (x *WatchInstancesRequest) Reset() {
 	*x = WatchInstancesRequest{}
-	mi := &file_kairship_proto_msgTypes[540]
+	mi := &file_kairship_proto_msgTypes[557]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49489,7 +51161,7 @@ func (x *WatchInstancesRequest) String() string {
 func (*WatchInstancesRequest) ProtoMessage() {}
 
 func (x *WatchInstancesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[540]
+	mi := &file_kairship_proto_msgTypes[557]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49502,7 +51174,7 @@ func (x *WatchInstancesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchInstancesRequest.ProtoReflect.Descriptor instead.
 func (*WatchInstancesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{540}
+	return file_kairship_proto_rawDescGZIP(), []int{557}
 }
 
 func (x *WatchInstancesRequest) GetName() []string {
@@ -49562,7 +51234,7 @@ type WatchInstancesResponse struct {
 
 func (x *WatchInstancesResponse) Reset() {
 	*x = WatchInstancesResponse{}
-	mi := &file_kairship_proto_msgTypes[541]
+	mi := &file_kairship_proto_msgTypes[558]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49574,7 +51246,7 @@ func (x *WatchInstancesResponse) String() string {
 func (*WatchInstancesResponse) ProtoMessage() {}
 
 func (x *WatchInstancesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[541]
+	mi := &file_kairship_proto_msgTypes[558]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49587,7 +51259,7 @@ func (x *WatchInstancesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchInstancesResponse.ProtoReflect.Descriptor instead.
 func (*WatchInstancesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{541}
+	return file_kairship_proto_rawDescGZIP(), []int{558}
 }
 
 func (x *WatchInstancesResponse) GetResult() *InstanceChange {
@@ -49634,7 +51306,7 @@ type WatchKarmadaResourcesRequest struct {
 
 func (x *WatchKarmadaResourcesRequest) Reset() {
 	*x = WatchKarmadaResourcesRequest{}
-	mi := &file_kairship_proto_msgTypes[542]
+	mi := &file_kairship_proto_msgTypes[559]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49646,7 +51318,7 @@ func (x *WatchKarmadaResourcesRequest) String() string {
 func (*WatchKarmadaResourcesRequest) ProtoMessage() {}
 
 func (x *WatchKarmadaResourcesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[542]
+	mi := &file_kairship_proto_msgTypes[559]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49659,7 +51331,7 @@ func (x *WatchKarmadaResourcesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchKarmadaResourcesRequest.ProtoReflect.Descriptor instead.
 func (*WatchKarmadaResourcesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{542}
+	return file_kairship_proto_rawDescGZIP(), []int{559}
 }
 
 func (x *WatchKarmadaResourcesRequest) GetInstances() []string {
@@ -49726,7 +51398,7 @@ type WatchKarmadaResourcesResponse struct {
 
 func (x *WatchKarmadaResourcesResponse) Reset() {
 	*x = WatchKarmadaResourcesResponse{}
-	mi := &file_kairship_proto_msgTypes[543]
+	mi := &file_kairship_proto_msgTypes[560]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49738,7 +51410,7 @@ func (x *WatchKarmadaResourcesResponse) String() string {
 func (*WatchKarmadaResourcesResponse) ProtoMessage() {}
 
 func (x *WatchKarmadaResourcesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[543]
+	mi := &file_kairship_proto_msgTypes[560]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49751,7 +51423,7 @@ func (x *WatchKarmadaResourcesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchKarmadaResourcesResponse.ProtoReflect.Descriptor instead.
 func (*WatchKarmadaResourcesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{543}
+	return file_kairship_proto_rawDescGZIP(), []int{560}
 }
 
 func (x *WatchKarmadaResourcesResponse) GetResult() *KarmadaResourceChange {
@@ -49794,7 +51466,7 @@ type WatchMemberClustersRequest struct {
 
 func (x *WatchMemberClustersRequest) Reset() {
 	*x = WatchMemberClustersRequest{}
-	mi := &file_kairship_proto_msgTypes[544]
+	mi := &file_kairship_proto_msgTypes[561]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49806,7 +51478,7 @@ func (x *WatchMemberClustersRequest) String() string {
 func (*WatchMemberClustersRequest) ProtoMessage() {}
 
 func (x *WatchMemberClustersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[544]
+	mi := &file_kairship_proto_msgTypes[561]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49819,7 +51491,7 @@ func (x *WatchMemberClustersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchMemberClustersRequest.ProtoReflect.Descriptor instead.
 func (*WatchMemberClustersRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{544}
+	return file_kairship_proto_rawDescGZIP(), []int{561}
 }
 
 func (x *WatchMemberClustersRequest) GetInstances() []string {
@@ -49872,7 +51544,7 @@ type WatchMemberClustersResponse struct {
 
 func (x *WatchMemberClustersResponse) Reset() {
 	*x = WatchMemberClustersResponse{}
-	mi := &file_kairship_proto_msgTypes[545]
+	mi := &file_kairship_proto_msgTypes[562]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49884,7 +51556,7 @@ func (x *WatchMemberClustersResponse) String() string {
 func (*WatchMemberClustersResponse) ProtoMessage() {}
 
 func (x *WatchMemberClustersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[545]
+	mi := &file_kairship_proto_msgTypes[562]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49897,7 +51569,7 @@ func (x *WatchMemberClustersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchMemberClustersResponse.ProtoReflect.Descriptor instead.
 func (*WatchMemberClustersResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{545}
+	return file_kairship_proto_rawDescGZIP(), []int{562}
 }
 
 func (x *WatchMemberClustersResponse) GetResult() *MemberClusterChange {
@@ -49932,7 +51604,7 @@ type WatchOperationRequest struct {
 
 func (x *WatchOperationRequest) Reset() {
 	*x = WatchOperationRequest{}
-	mi := &file_kairship_proto_msgTypes[546]
+	mi := &file_kairship_proto_msgTypes[563]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49944,7 +51616,7 @@ func (x *WatchOperationRequest) String() string {
 func (*WatchOperationRequest) ProtoMessage() {}
 
 func (x *WatchOperationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[546]
+	mi := &file_kairship_proto_msgTypes[563]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49957,7 +51629,7 @@ func (x *WatchOperationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchOperationRequest.ProtoReflect.Descriptor instead.
 func (*WatchOperationRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{546}
+	return file_kairship_proto_rawDescGZIP(), []int{563}
 }
 
 func (x *WatchOperationRequest) GetOperation() string {
@@ -49982,7 +51654,7 @@ type WatchOperationResponse struct {
 
 func (x *WatchOperationResponse) Reset() {
 	*x = WatchOperationResponse{}
-	mi := &file_kairship_proto_msgTypes[547]
+	mi := &file_kairship_proto_msgTypes[564]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49994,7 +51666,7 @@ func (x *WatchOperationResponse) String() string {
 func (*WatchOperationResponse) ProtoMessage() {}
 
 func (x *WatchOperationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[547]
+	mi := &file_kairship_proto_msgTypes[564]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50007,7 +51679,7 @@ func (x *WatchOperationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchOperationResponse.ProtoReflect.Descriptor instead.
 func (*WatchOperationResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{547}
+	return file_kairship_proto_rawDescGZIP(), []int{564}
 }
 
 func (x *WatchOperationResponse) GetResult() *OperationProgress {
@@ -50060,7 +51732,7 @@ type WatchPodLogsRequest struct {
 
 func (x *WatchPodLogsRequest) Reset() {
 	*x = WatchPodLogsRequest{}
-	mi := &file_kairship_proto_msgTypes[548]
+	mi := &file_kairship_proto_msgTypes[565]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50072,7 +51744,7 @@ func (x *WatchPodLogsRequest) String() string {
 func (*WatchPodLogsRequest) ProtoMessage() {}
 
 func (x *WatchPodLogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[548]
+	mi := &file_kairship_proto_msgTypes[565]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50085,7 +51757,7 @@ func (x *WatchPodLogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPodLogsRequest.ProtoReflect.Descriptor instead.
 func (*WatchPodLogsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{548}
+	return file_kairship_proto_rawDescGZIP(), []int{565}
 }
 
 func (x *WatchPodLogsRequest) GetInstance() string {
@@ -50173,7 +51845,7 @@ type WatchPodLogsResponse struct {
 
 func (x *WatchPodLogsResponse) Reset() {
 	*x = WatchPodLogsResponse{}
-	mi := &file_kairship_proto_msgTypes[549]
+	mi := &file_kairship_proto_msgTypes[566]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50185,7 +51857,7 @@ func (x *WatchPodLogsResponse) String() string {
 func (*WatchPodLogsResponse) ProtoMessage() {}
 
 func (x *WatchPodLogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[549]
+	mi := &file_kairship_proto_msgTypes[566]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50198,7 +51870,7 @@ func (x *WatchPodLogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPodLogsResponse.ProtoReflect.Descriptor instead.
 func (*WatchPodLogsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{549}
+	return file_kairship_proto_rawDescGZIP(), []int{566}
 }
 
 func (x *WatchPodLogsResponse) GetResult() *PodLogEvent {
@@ -50245,7 +51917,7 @@ type WatchPoliciesRequest struct {
 
 func (x *WatchPoliciesRequest) Reset() {
 	*x = WatchPoliciesRequest{}
-	mi := &file_kairship_proto_msgTypes[550]
+	mi := &file_kairship_proto_msgTypes[567]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50257,7 +51929,7 @@ func (x *WatchPoliciesRequest) String() string {
 func (*WatchPoliciesRequest) ProtoMessage() {}
 
 func (x *WatchPoliciesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[550]
+	mi := &file_kairship_proto_msgTypes[567]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50270,7 +51942,7 @@ func (x *WatchPoliciesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPoliciesRequest.ProtoReflect.Descriptor instead.
 func (*WatchPoliciesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{550}
+	return file_kairship_proto_rawDescGZIP(), []int{567}
 }
 
 func (x *WatchPoliciesRequest) GetInstances() []string {
@@ -50337,7 +52009,7 @@ type WatchPoliciesResponse struct {
 
 func (x *WatchPoliciesResponse) Reset() {
 	*x = WatchPoliciesResponse{}
-	mi := &file_kairship_proto_msgTypes[551]
+	mi := &file_kairship_proto_msgTypes[568]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50349,7 +52021,7 @@ func (x *WatchPoliciesResponse) String() string {
 func (*WatchPoliciesResponse) ProtoMessage() {}
 
 func (x *WatchPoliciesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[551]
+	mi := &file_kairship_proto_msgTypes[568]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50362,7 +52034,7 @@ func (x *WatchPoliciesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPoliciesResponse.ProtoReflect.Descriptor instead.
 func (*WatchPoliciesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{551}
+	return file_kairship_proto_rawDescGZIP(), []int{568}
 }
 
 func (x *WatchPoliciesResponse) GetResult() *PolicyChange {
@@ -50413,7 +52085,7 @@ type WatchResourcesRequest struct {
 
 func (x *WatchResourcesRequest) Reset() {
 	*x = WatchResourcesRequest{}
-	mi := &file_kairship_proto_msgTypes[552]
+	mi := &file_kairship_proto_msgTypes[569]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50425,7 +52097,7 @@ func (x *WatchResourcesRequest) String() string {
 func (*WatchResourcesRequest) ProtoMessage() {}
 
 func (x *WatchResourcesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[552]
+	mi := &file_kairship_proto_msgTypes[569]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50438,7 +52110,7 @@ func (x *WatchResourcesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResourcesRequest.ProtoReflect.Descriptor instead.
 func (*WatchResourcesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{552}
+	return file_kairship_proto_rawDescGZIP(), []int{569}
 }
 
 func (x *WatchResourcesRequest) GetGroup() string {
@@ -50519,7 +52191,7 @@ type WatchResourcesResponse struct {
 
 func (x *WatchResourcesResponse) Reset() {
 	*x = WatchResourcesResponse{}
-	mi := &file_kairship_proto_msgTypes[553]
+	mi := &file_kairship_proto_msgTypes[570]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50531,7 +52203,7 @@ func (x *WatchResourcesResponse) String() string {
 func (*WatchResourcesResponse) ProtoMessage() {}
 
 func (x *WatchResourcesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[553]
+	mi := &file_kairship_proto_msgTypes[570]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50544,7 +52216,7 @@ func (x *WatchResourcesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResourcesResponse.ProtoReflect.Descriptor instead.
 func (*WatchResourcesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{553}
+	return file_kairship_proto_rawDescGZIP(), []int{570}
 }
 
 func (x *WatchResourcesResponse) GetResult() *ResourceChange {
@@ -50610,7 +52282,7 @@ type WatchWorkloadsRequest struct {
 
 func (x *WatchWorkloadsRequest) Reset() {
 	*x = WatchWorkloadsRequest{}
-	mi := &file_kairship_proto_msgTypes[554]
+	mi := &file_kairship_proto_msgTypes[571]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50622,7 +52294,7 @@ func (x *WatchWorkloadsRequest) String() string {
 func (*WatchWorkloadsRequest) ProtoMessage() {}
 
 func (x *WatchWorkloadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[554]
+	mi := &file_kairship_proto_msgTypes[571]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50635,7 +52307,7 @@ func (x *WatchWorkloadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchWorkloadsRequest.ProtoReflect.Descriptor instead.
 func (*WatchWorkloadsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{554}
+	return file_kairship_proto_rawDescGZIP(), []int{571}
 }
 
 func (x *WatchWorkloadsRequest) GetInstances() []string {
@@ -50751,7 +52423,7 @@ type WatchWorkloadsResponse struct {
 
 func (x *WatchWorkloadsResponse) Reset() {
 	*x = WatchWorkloadsResponse{}
-	mi := &file_kairship_proto_msgTypes[555]
+	mi := &file_kairship_proto_msgTypes[572]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50763,7 +52435,7 @@ func (x *WatchWorkloadsResponse) String() string {
 func (*WatchWorkloadsResponse) ProtoMessage() {}
 
 func (x *WatchWorkloadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[555]
+	mi := &file_kairship_proto_msgTypes[572]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50776,7 +52448,7 @@ func (x *WatchWorkloadsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchWorkloadsResponse.ProtoReflect.Descriptor instead.
 func (*WatchWorkloadsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{555}
+	return file_kairship_proto_rawDescGZIP(), []int{572}
 }
 
 func (x *WatchWorkloadsResponse) GetResult() *WorkloadChange {
@@ -50813,7 +52485,7 @@ type WhoCan struct {
 
 func (x *WhoCan) Reset() {
 	*x = WhoCan{}
-	mi := &file_kairship_proto_msgTypes[556]
+	mi := &file_kairship_proto_msgTypes[573]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50825,7 +52497,7 @@ func (x *WhoCan) String() string {
 func (*WhoCan) ProtoMessage() {}
 
 func (x *WhoCan) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[556]
+	mi := &file_kairship_proto_msgTypes[573]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50838,7 +52510,7 @@ func (x *WhoCan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoCan.ProtoReflect.Descriptor instead.
 func (*WhoCan) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{556}
+	return file_kairship_proto_rawDescGZIP(), []int{573}
 }
 
 func (x *WhoCan) GetTypename() string {
@@ -50872,7 +52544,7 @@ type WhoCanRequest struct {
 
 func (x *WhoCanRequest) Reset() {
 	*x = WhoCanRequest{}
-	mi := &file_kairship_proto_msgTypes[557]
+	mi := &file_kairship_proto_msgTypes[574]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50884,7 +52556,7 @@ func (x *WhoCanRequest) String() string {
 func (*WhoCanRequest) ProtoMessage() {}
 
 func (x *WhoCanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[557]
+	mi := &file_kairship_proto_msgTypes[574]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50897,7 +52569,7 @@ func (x *WhoCanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoCanRequest.ProtoReflect.Descriptor instead.
 func (*WhoCanRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{557}
+	return file_kairship_proto_rawDescGZIP(), []int{574}
 }
 
 func (x *WhoCanRequest) GetInstance() string {
@@ -50943,7 +52615,7 @@ type WhoCanResponse struct {
 
 func (x *WhoCanResponse) Reset() {
 	*x = WhoCanResponse{}
-	mi := &file_kairship_proto_msgTypes[558]
+	mi := &file_kairship_proto_msgTypes[575]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50955,7 +52627,7 @@ func (x *WhoCanResponse) String() string {
 func (*WhoCanResponse) ProtoMessage() {}
 
 func (x *WhoCanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[558]
+	mi := &file_kairship_proto_msgTypes[575]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50968,7 +52640,7 @@ func (x *WhoCanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoCanResponse.ProtoReflect.Descriptor instead.
 func (*WhoCanResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{558}
+	return file_kairship_proto_rawDescGZIP(), []int{575}
 }
 
 func (x *WhoCanResponse) GetResult() *WhoCan {
@@ -51007,7 +52679,7 @@ type WhoCanSubject struct {
 
 func (x *WhoCanSubject) Reset() {
 	*x = WhoCanSubject{}
-	mi := &file_kairship_proto_msgTypes[559]
+	mi := &file_kairship_proto_msgTypes[576]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51019,7 +52691,7 @@ func (x *WhoCanSubject) String() string {
 func (*WhoCanSubject) ProtoMessage() {}
 
 func (x *WhoCanSubject) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[559]
+	mi := &file_kairship_proto_msgTypes[576]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51032,7 +52704,7 @@ func (x *WhoCanSubject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoCanSubject.ProtoReflect.Descriptor instead.
 func (*WhoCanSubject) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{559}
+	return file_kairship_proto_rawDescGZIP(), []int{576}
 }
 
 func (x *WhoCanSubject) GetKind() RoleSubjectKind_Value {
@@ -51109,7 +52781,7 @@ type Workload struct {
 
 func (x *Workload) Reset() {
 	*x = Workload{}
-	mi := &file_kairship_proto_msgTypes[560]
+	mi := &file_kairship_proto_msgTypes[577]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51121,7 +52793,7 @@ func (x *Workload) String() string {
 func (*Workload) ProtoMessage() {}
 
 func (x *Workload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[560]
+	mi := &file_kairship_proto_msgTypes[577]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51134,7 +52806,7 @@ func (x *Workload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workload.ProtoReflect.Descriptor instead.
 func (*Workload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{560}
+	return file_kairship_proto_rawDescGZIP(), []int{577}
 }
 
 func (x *Workload) GetTypename() string {
@@ -51304,7 +52976,7 @@ type WorkloadAffinityInput struct {
 
 func (x *WorkloadAffinityInput) Reset() {
 	*x = WorkloadAffinityInput{}
-	mi := &file_kairship_proto_msgTypes[561]
+	mi := &file_kairship_proto_msgTypes[578]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51316,7 +52988,7 @@ func (x *WorkloadAffinityInput) String() string {
 func (*WorkloadAffinityInput) ProtoMessage() {}
 
 func (x *WorkloadAffinityInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[561]
+	mi := &file_kairship_proto_msgTypes[578]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51329,7 +53001,7 @@ func (x *WorkloadAffinityInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadAffinityInput.ProtoReflect.Descriptor instead.
 func (*WorkloadAffinityInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{561}
+	return file_kairship_proto_rawDescGZIP(), []int{578}
 }
 
 func (x *WorkloadAffinityInput) GetAffinity() *WorkloadAffinityTermInput {
@@ -51357,7 +53029,7 @@ type WorkloadAffinityTermInput struct {
 
 func (x *WorkloadAffinityTermInput) Reset() {
 	*x = WorkloadAffinityTermInput{}
-	mi := &file_kairship_proto_msgTypes[562]
+	mi := &file_kairship_proto_msgTypes[579]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51369,7 +53041,7 @@ func (x *WorkloadAffinityTermInput) String() string {
 func (*WorkloadAffinityTermInput) ProtoMessage() {}
 
 func (x *WorkloadAffinityTermInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[562]
+	mi := &file_kairship_proto_msgTypes[579]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51382,7 +53054,7 @@ func (x *WorkloadAffinityTermInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadAffinityTermInput.ProtoReflect.Descriptor instead.
 func (*WorkloadAffinityTermInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{562}
+	return file_kairship_proto_rawDescGZIP(), []int{579}
 }
 
 func (x *WorkloadAffinityTermInput) GetGroupByLabelKey() string {
@@ -51403,7 +53075,7 @@ type WorkloadAntiAffinityTermInput struct {
 
 func (x *WorkloadAntiAffinityTermInput) Reset() {
 	*x = WorkloadAntiAffinityTermInput{}
-	mi := &file_kairship_proto_msgTypes[563]
+	mi := &file_kairship_proto_msgTypes[580]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51415,7 +53087,7 @@ func (x *WorkloadAntiAffinityTermInput) String() string {
 func (*WorkloadAntiAffinityTermInput) ProtoMessage() {}
 
 func (x *WorkloadAntiAffinityTermInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[563]
+	mi := &file_kairship_proto_msgTypes[580]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51428,7 +53100,7 @@ func (x *WorkloadAntiAffinityTermInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadAntiAffinityTermInput.ProtoReflect.Descriptor instead.
 func (*WorkloadAntiAffinityTermInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{563}
+	return file_kairship_proto_rawDescGZIP(), []int{580}
 }
 
 func (x *WorkloadAntiAffinityTermInput) GetGroupByLabelKey() string {
@@ -51459,7 +53131,7 @@ type WorkloadAvailability struct {
 
 func (x *WorkloadAvailability) Reset() {
 	*x = WorkloadAvailability{}
-	mi := &file_kairship_proto_msgTypes[564]
+	mi := &file_kairship_proto_msgTypes[581]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51471,7 +53143,7 @@ func (x *WorkloadAvailability) String() string {
 func (*WorkloadAvailability) ProtoMessage() {}
 
 func (x *WorkloadAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[564]
+	mi := &file_kairship_proto_msgTypes[581]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51484,7 +53156,7 @@ func (x *WorkloadAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadAvailability.ProtoReflect.Descriptor instead.
 func (*WorkloadAvailability) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{564}
+	return file_kairship_proto_rawDescGZIP(), []int{581}
 }
 
 func (x *WorkloadAvailability) GetRatio() float64 {
@@ -51554,7 +53226,7 @@ type WorkloadChange struct {
 
 func (x *WorkloadChange) Reset() {
 	*x = WorkloadChange{}
-	mi := &file_kairship_proto_msgTypes[565]
+	mi := &file_kairship_proto_msgTypes[582]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51566,7 +53238,7 @@ func (x *WorkloadChange) String() string {
 func (*WorkloadChange) ProtoMessage() {}
 
 func (x *WorkloadChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[565]
+	mi := &file_kairship_proto_msgTypes[582]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51579,7 +53251,7 @@ func (x *WorkloadChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadChange.ProtoReflect.Descriptor instead.
 func (*WorkloadChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{565}
+	return file_kairship_proto_rawDescGZIP(), []int{582}
 }
 
 func (x *WorkloadChange) GetType() ChangeType_Value {
@@ -51656,7 +53328,7 @@ type WorkloadClusterUsage struct {
 
 func (x *WorkloadClusterUsage) Reset() {
 	*x = WorkloadClusterUsage{}
-	mi := &file_kairship_proto_msgTypes[566]
+	mi := &file_kairship_proto_msgTypes[583]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51668,7 +53340,7 @@ func (x *WorkloadClusterUsage) String() string {
 func (*WorkloadClusterUsage) ProtoMessage() {}
 
 func (x *WorkloadClusterUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[566]
+	mi := &file_kairship_proto_msgTypes[583]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51681,7 +53353,7 @@ func (x *WorkloadClusterUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadClusterUsage.ProtoReflect.Descriptor instead.
 func (*WorkloadClusterUsage) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{566}
+	return file_kairship_proto_rawDescGZIP(), []int{583}
 }
 
 func (x *WorkloadClusterUsage) GetClusterName() string {
@@ -51757,7 +53429,7 @@ type WorkloadConnection struct {
 
 func (x *WorkloadConnection) Reset() {
 	*x = WorkloadConnection{}
-	mi := &file_kairship_proto_msgTypes[567]
+	mi := &file_kairship_proto_msgTypes[584]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51769,7 +53441,7 @@ func (x *WorkloadConnection) String() string {
 func (*WorkloadConnection) ProtoMessage() {}
 
 func (x *WorkloadConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[567]
+	mi := &file_kairship_proto_msgTypes[584]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51782,7 +53454,7 @@ func (x *WorkloadConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadConnection.ProtoReflect.Descriptor instead.
 func (*WorkloadConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{567}
+	return file_kairship_proto_rawDescGZIP(), []int{584}
 }
 
 func (x *WorkloadConnection) GetNodes() []*Workload {
@@ -51853,7 +53525,7 @@ type WorkloadFilter struct {
 
 func (x *WorkloadFilter) Reset() {
 	*x = WorkloadFilter{}
-	mi := &file_kairship_proto_msgTypes[568]
+	mi := &file_kairship_proto_msgTypes[585]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51865,7 +53537,7 @@ func (x *WorkloadFilter) String() string {
 func (*WorkloadFilter) ProtoMessage() {}
 
 func (x *WorkloadFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[568]
+	mi := &file_kairship_proto_msgTypes[585]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51878,7 +53550,7 @@ func (x *WorkloadFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadFilter.ProtoReflect.Descriptor instead.
 func (*WorkloadFilter) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{568}
+	return file_kairship_proto_rawDescGZIP(), []int{585}
 }
 
 func (x *WorkloadFilter) GetInstances() []string {
@@ -52009,7 +53681,7 @@ type WorkloadRebalancer struct {
 
 func (x *WorkloadRebalancer) Reset() {
 	*x = WorkloadRebalancer{}
-	mi := &file_kairship_proto_msgTypes[569]
+	mi := &file_kairship_proto_msgTypes[586]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52021,7 +53693,7 @@ func (x *WorkloadRebalancer) String() string {
 func (*WorkloadRebalancer) ProtoMessage() {}
 
 func (x *WorkloadRebalancer) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[569]
+	mi := &file_kairship_proto_msgTypes[586]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52034,7 +53706,7 @@ func (x *WorkloadRebalancer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadRebalancer.ProtoReflect.Descriptor instead.
 func (*WorkloadRebalancer) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{569}
+	return file_kairship_proto_rawDescGZIP(), []int{586}
 }
 
 func (x *WorkloadRebalancer) GetId() string {
@@ -52152,7 +53824,7 @@ type WorkloadRebalancerConnection struct {
 
 func (x *WorkloadRebalancerConnection) Reset() {
 	*x = WorkloadRebalancerConnection{}
-	mi := &file_kairship_proto_msgTypes[570]
+	mi := &file_kairship_proto_msgTypes[587]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52164,7 +53836,7 @@ func (x *WorkloadRebalancerConnection) String() string {
 func (*WorkloadRebalancerConnection) ProtoMessage() {}
 
 func (x *WorkloadRebalancerConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[570]
+	mi := &file_kairship_proto_msgTypes[587]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52177,7 +53849,7 @@ func (x *WorkloadRebalancerConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadRebalancerConnection.ProtoReflect.Descriptor instead.
 func (*WorkloadRebalancerConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{570}
+	return file_kairship_proto_rawDescGZIP(), []int{587}
 }
 
 func (x *WorkloadRebalancerConnection) GetNodes() []*WorkloadRebalancer {
@@ -52219,7 +53891,7 @@ type WorkloadRebalancerSpec struct {
 
 func (x *WorkloadRebalancerSpec) Reset() {
 	*x = WorkloadRebalancerSpec{}
-	mi := &file_kairship_proto_msgTypes[571]
+	mi := &file_kairship_proto_msgTypes[588]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52231,7 +53903,7 @@ func (x *WorkloadRebalancerSpec) String() string {
 func (*WorkloadRebalancerSpec) ProtoMessage() {}
 
 func (x *WorkloadRebalancerSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[571]
+	mi := &file_kairship_proto_msgTypes[588]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52244,7 +53916,7 @@ func (x *WorkloadRebalancerSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadRebalancerSpec.ProtoReflect.Descriptor instead.
 func (*WorkloadRebalancerSpec) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{571}
+	return file_kairship_proto_rawDescGZIP(), []int{588}
 }
 
 func (x *WorkloadRebalancerSpec) GetTtlSecondsAfterFinished() int32 {
@@ -52267,7 +53939,7 @@ type WorkloadRebalancerSpecInput struct {
 
 func (x *WorkloadRebalancerSpecInput) Reset() {
 	*x = WorkloadRebalancerSpecInput{}
-	mi := &file_kairship_proto_msgTypes[572]
+	mi := &file_kairship_proto_msgTypes[589]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52279,7 +53951,7 @@ func (x *WorkloadRebalancerSpecInput) String() string {
 func (*WorkloadRebalancerSpecInput) ProtoMessage() {}
 
 func (x *WorkloadRebalancerSpecInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[572]
+	mi := &file_kairship_proto_msgTypes[589]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52292,7 +53964,7 @@ func (x *WorkloadRebalancerSpecInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadRebalancerSpecInput.ProtoReflect.Descriptor instead.
 func (*WorkloadRebalancerSpecInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{572}
+	return file_kairship_proto_rawDescGZIP(), []int{589}
 }
 
 func (x *WorkloadRebalancerSpecInput) GetWorkloads() []*RebalanceTargetInput {
@@ -52332,7 +54004,7 @@ type WorkloadRevision struct {
 
 func (x *WorkloadRevision) Reset() {
 	*x = WorkloadRevision{}
-	mi := &file_kairship_proto_msgTypes[573]
+	mi := &file_kairship_proto_msgTypes[590]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52344,7 +54016,7 @@ func (x *WorkloadRevision) String() string {
 func (*WorkloadRevision) ProtoMessage() {}
 
 func (x *WorkloadRevision) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[573]
+	mi := &file_kairship_proto_msgTypes[590]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52357,7 +54029,7 @@ func (x *WorkloadRevision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadRevision.ProtoReflect.Descriptor instead.
 func (*WorkloadRevision) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{573}
+	return file_kairship_proto_rawDescGZIP(), []int{590}
 }
 
 func (x *WorkloadRevision) GetClusterName() string {
@@ -52423,7 +54095,7 @@ type WorkloadRevisionList struct {
 
 func (x *WorkloadRevisionList) Reset() {
 	*x = WorkloadRevisionList{}
-	mi := &file_kairship_proto_msgTypes[574]
+	mi := &file_kairship_proto_msgTypes[591]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52435,7 +54107,7 @@ func (x *WorkloadRevisionList) String() string {
 func (*WorkloadRevisionList) ProtoMessage() {}
 
 func (x *WorkloadRevisionList) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[574]
+	mi := &file_kairship_proto_msgTypes[591]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52448,7 +54120,7 @@ func (x *WorkloadRevisionList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadRevisionList.ProtoReflect.Descriptor instead.
 func (*WorkloadRevisionList) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{574}
+	return file_kairship_proto_rawDescGZIP(), []int{591}
 }
 
 func (x *WorkloadRevisionList) GetNodes() []*WorkloadRevision {
@@ -52493,7 +54165,7 @@ type WorkloadUsage struct {
 
 func (x *WorkloadUsage) Reset() {
 	*x = WorkloadUsage{}
-	mi := &file_kairship_proto_msgTypes[575]
+	mi := &file_kairship_proto_msgTypes[592]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52505,7 +54177,7 @@ func (x *WorkloadUsage) String() string {
 func (*WorkloadUsage) ProtoMessage() {}
 
 func (x *WorkloadUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[575]
+	mi := &file_kairship_proto_msgTypes[592]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52518,7 +54190,7 @@ func (x *WorkloadUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadUsage.ProtoReflect.Descriptor instead.
 func (*WorkloadUsage) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{575}
+	return file_kairship_proto_rawDescGZIP(), []int{592}
 }
 
 func (x *WorkloadUsage) GetCpu() float64 {
@@ -52613,7 +54285,7 @@ type WrittenObject struct {
 
 func (x *WrittenObject) Reset() {
 	*x = WrittenObject{}
-	mi := &file_kairship_proto_msgTypes[576]
+	mi := &file_kairship_proto_msgTypes[593]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52625,7 +54297,7 @@ func (x *WrittenObject) String() string {
 func (*WrittenObject) ProtoMessage() {}
 
 func (x *WrittenObject) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[576]
+	mi := &file_kairship_proto_msgTypes[593]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52638,7 +54310,7 @@ func (x *WrittenObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WrittenObject.ProtoReflect.Descriptor instead.
 func (*WrittenObject) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{576}
+	return file_kairship_proto_rawDescGZIP(), []int{593}
 }
 
 func (x *WrittenObject) GetArgument() string {
@@ -52726,7 +54398,7 @@ type YAMLPatchOperationInput struct {
 
 func (x *YAMLPatchOperationInput) Reset() {
 	*x = YAMLPatchOperationInput{}
-	mi := &file_kairship_proto_msgTypes[577]
+	mi := &file_kairship_proto_msgTypes[594]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52738,7 +54410,7 @@ func (x *YAMLPatchOperationInput) String() string {
 func (*YAMLPatchOperationInput) ProtoMessage() {}
 
 func (x *YAMLPatchOperationInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[577]
+	mi := &file_kairship_proto_msgTypes[594]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52751,7 +54423,7 @@ func (x *YAMLPatchOperationInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use YAMLPatchOperationInput.ProtoReflect.Descriptor instead.
 func (*YAMLPatchOperationInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{577}
+	return file_kairship_proto_rawDescGZIP(), []int{594}
 }
 
 func (x *YAMLPatchOperationInput) GetSubPath() string {
@@ -52784,7 +54456,7 @@ type AccessVerb struct {
 
 func (x *AccessVerb) Reset() {
 	*x = AccessVerb{}
-	mi := &file_kairship_proto_msgTypes[578]
+	mi := &file_kairship_proto_msgTypes[595]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52796,7 +54468,7 @@ func (x *AccessVerb) String() string {
 func (*AccessVerb) ProtoMessage() {}
 
 func (x *AccessVerb) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[578]
+	mi := &file_kairship_proto_msgTypes[595]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52809,7 +54481,7 @@ func (x *AccessVerb) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessVerb.ProtoReflect.Descriptor instead.
 func (*AccessVerb) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{578}
+	return file_kairship_proto_rawDescGZIP(), []int{595}
 }
 
 // When a change of a policy takes effect.
@@ -52821,7 +54493,7 @@ type ActivationPreference struct {
 
 func (x *ActivationPreference) Reset() {
 	*x = ActivationPreference{}
-	mi := &file_kairship_proto_msgTypes[579]
+	mi := &file_kairship_proto_msgTypes[596]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52833,7 +54505,7 @@ func (x *ActivationPreference) String() string {
 func (*ActivationPreference) ProtoMessage() {}
 
 func (x *ActivationPreference) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[579]
+	mi := &file_kairship_proto_msgTypes[596]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52846,7 +54518,7 @@ func (x *ActivationPreference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivationPreference.ProtoReflect.Descriptor instead.
 func (*ActivationPreference) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{579}
+	return file_kairship_proto_rawDescGZIP(), []int{596}
 }
 
 // What became of a change.
@@ -52858,7 +54530,7 @@ type ActivityOutcome struct {
 
 func (x *ActivityOutcome) Reset() {
 	*x = ActivityOutcome{}
-	mi := &file_kairship_proto_msgTypes[580]
+	mi := &file_kairship_proto_msgTypes[597]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52870,7 +54542,7 @@ func (x *ActivityOutcome) String() string {
 func (*ActivityOutcome) ProtoMessage() {}
 
 func (x *ActivityOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[580]
+	mi := &file_kairship_proto_msgTypes[597]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52883,7 +54555,7 @@ func (x *ActivityOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityOutcome.ProtoReflect.Descriptor instead.
 func (*ActivityOutcome) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{580}
+	return file_kairship_proto_rawDescGZIP(), []int{597}
 }
 
 // What was done, or was to be done, with an object.
@@ -52895,7 +54567,7 @@ type ActivityVerb struct {
 
 func (x *ActivityVerb) Reset() {
 	*x = ActivityVerb{}
-	mi := &file_kairship_proto_msgTypes[581]
+	mi := &file_kairship_proto_msgTypes[598]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52907,7 +54579,7 @@ func (x *ActivityVerb) String() string {
 func (*ActivityVerb) ProtoMessage() {}
 
 func (x *ActivityVerb) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[581]
+	mi := &file_kairship_proto_msgTypes[598]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52920,7 +54592,7 @@ func (x *ActivityVerb) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityVerb.ProtoReflect.Descriptor instead.
 func (*ActivityVerb) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{581}
+	return file_kairship_proto_rawDescGZIP(), []int{598}
 }
 
 // The way by which a change came.
@@ -52932,7 +54604,7 @@ type ActivityWay struct {
 
 func (x *ActivityWay) Reset() {
 	*x = ActivityWay{}
-	mi := &file_kairship_proto_msgTypes[582]
+	mi := &file_kairship_proto_msgTypes[599]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52944,7 +54616,7 @@ func (x *ActivityWay) String() string {
 func (*ActivityWay) ProtoMessage() {}
 
 func (x *ActivityWay) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[582]
+	mi := &file_kairship_proto_msgTypes[599]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52957,7 +54629,7 @@ func (x *ActivityWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityWay.ProtoReflect.Descriptor instead.
 func (*ActivityWay) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{582}
+	return file_kairship_proto_rawDescGZIP(), []int{599}
 }
 
 // What an event of a subscription tells.
@@ -52969,7 +54641,7 @@ type ChangeType struct {
 
 func (x *ChangeType) Reset() {
 	*x = ChangeType{}
-	mi := &file_kairship_proto_msgTypes[583]
+	mi := &file_kairship_proto_msgTypes[600]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52981,7 +54653,7 @@ func (x *ChangeType) String() string {
 func (*ChangeType) ProtoMessage() {}
 
 func (x *ChangeType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[583]
+	mi := &file_kairship_proto_msgTypes[600]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52994,7 +54666,7 @@ func (x *ChangeType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeType.ProtoReflect.Descriptor instead.
 func (*ChangeType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{583}
+	return file_kairship_proto_rawDescGZIP(), []int{600}
 }
 
 // How member clusters are lost.
@@ -53006,7 +54678,7 @@ type ClusterLossMode struct {
 
 func (x *ClusterLossMode) Reset() {
 	*x = ClusterLossMode{}
-	mi := &file_kairship_proto_msgTypes[584]
+	mi := &file_kairship_proto_msgTypes[601]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53018,7 +54690,7 @@ func (x *ClusterLossMode) String() string {
 func (*ClusterLossMode) ProtoMessage() {}
 
 func (x *ClusterLossMode) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[584]
+	mi := &file_kairship_proto_msgTypes[601]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53031,7 +54703,7 @@ func (x *ClusterLossMode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterLossMode.ProtoReflect.Descriptor instead.
 func (*ClusterLossMode) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{584}
+	return file_kairship_proto_rawDescGZIP(), []int{601}
 }
 
 // What nodes can be ordered by.
@@ -53043,7 +54715,7 @@ type ClusterNodeOrderField struct {
 
 func (x *ClusterNodeOrderField) Reset() {
 	*x = ClusterNodeOrderField{}
-	mi := &file_kairship_proto_msgTypes[585]
+	mi := &file_kairship_proto_msgTypes[602]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53055,7 +54727,7 @@ func (x *ClusterNodeOrderField) String() string {
 func (*ClusterNodeOrderField) ProtoMessage() {}
 
 func (x *ClusterNodeOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[585]
+	mi := &file_kairship_proto_msgTypes[602]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53068,7 +54740,7 @@ func (x *ClusterNodeOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterNodeOrderField.ProtoReflect.Descriptor instead.
 func (*ClusterNodeOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{585}
+	return file_kairship_proto_rawDescGZIP(), []int{602}
 }
 
 // What clusters can be ordered by.
@@ -53080,7 +54752,7 @@ type ClusterOrderField struct {
 
 func (x *ClusterOrderField) Reset() {
 	*x = ClusterOrderField{}
-	mi := &file_kairship_proto_msgTypes[586]
+	mi := &file_kairship_proto_msgTypes[603]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53092,7 +54764,7 @@ func (x *ClusterOrderField) String() string {
 func (*ClusterOrderField) ProtoMessage() {}
 
 func (x *ClusterOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[586]
+	mi := &file_kairship_proto_msgTypes[603]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53105,7 +54777,7 @@ func (x *ClusterOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterOrderField.ProtoReflect.Descriptor instead.
 func (*ClusterOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{586}
+	return file_kairship_proto_rawDescGZIP(), []int{603}
 }
 
 // What a cluster of the inventory is.
@@ -53117,7 +54789,7 @@ type ClusterType struct {
 
 func (x *ClusterType) Reset() {
 	*x = ClusterType{}
-	mi := &file_kairship_proto_msgTypes[587]
+	mi := &file_kairship_proto_msgTypes[604]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53129,7 +54801,7 @@ func (x *ClusterType) String() string {
 func (*ClusterType) ProtoMessage() {}
 
 func (x *ClusterType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[587]
+	mi := &file_kairship_proto_msgTypes[604]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53142,7 +54814,7 @@ func (x *ClusterType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterType.ProtoReflect.Descriptor instead.
 func (*ClusterType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{587}
+	return file_kairship_proto_rawDescGZIP(), []int{604}
 }
 
 // What happens where a cluster has an object of that name already.
@@ -53154,7 +54826,7 @@ type ConflictResolution struct {
 
 func (x *ConflictResolution) Reset() {
 	*x = ConflictResolution{}
-	mi := &file_kairship_proto_msgTypes[588]
+	mi := &file_kairship_proto_msgTypes[605]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53166,7 +54838,7 @@ func (x *ConflictResolution) String() string {
 func (*ConflictResolution) ProtoMessage() {}
 
 func (x *ConflictResolution) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[588]
+	mi := &file_kairship_proto_msgTypes[605]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53179,7 +54851,7 @@ func (x *ConflictResolution) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConflictResolution.ProtoReflect.Descriptor instead.
 func (*ConflictResolution) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{588}
+	return file_kairship_proto_rawDescGZIP(), []int{605}
 }
 
 // What becomes of a Managed instance's Karmada when the instance is deleted.
@@ -53191,7 +54863,7 @@ type DeletionPolicy struct {
 
 func (x *DeletionPolicy) Reset() {
 	*x = DeletionPolicy{}
-	mi := &file_kairship_proto_msgTypes[589]
+	mi := &file_kairship_proto_msgTypes[606]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53203,7 +54875,7 @@ func (x *DeletionPolicy) String() string {
 func (*DeletionPolicy) ProtoMessage() {}
 
 func (x *DeletionPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[589]
+	mi := &file_kairship_proto_msgTypes[606]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53216,7 +54888,7 @@ func (x *DeletionPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionPolicy.ProtoReflect.Descriptor instead.
 func (*DeletionPolicy) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{589}
+	return file_kairship_proto_rawDescGZIP(), []int{606}
 }
 
 // What becomes of what an object owns.
@@ -53228,7 +54900,7 @@ type DeletionPropagation struct {
 
 func (x *DeletionPropagation) Reset() {
 	*x = DeletionPropagation{}
-	mi := &file_kairship_proto_msgTypes[590]
+	mi := &file_kairship_proto_msgTypes[607]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53240,7 +54912,7 @@ func (x *DeletionPropagation) String() string {
 func (*DeletionPropagation) ProtoMessage() {}
 
 func (x *DeletionPropagation) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[590]
+	mi := &file_kairship_proto_msgTypes[607]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53253,7 +54925,7 @@ func (x *DeletionPropagation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionPropagation.ProtoReflect.Descriptor instead.
 func (*DeletionPropagation) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{590}
+	return file_kairship_proto_rawDescGZIP(), []int{607}
 }
 
 // What Karmada does about fields that differ in a member cluster.
@@ -53265,7 +54937,7 @@ type DriftAction struct {
 
 func (x *DriftAction) Reset() {
 	*x = DriftAction{}
-	mi := &file_kairship_proto_msgTypes[591]
+	mi := &file_kairship_proto_msgTypes[608]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53277,7 +54949,7 @@ func (x *DriftAction) String() string {
 func (*DriftAction) ProtoMessage() {}
 
 func (x *DriftAction) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[591]
+	mi := &file_kairship_proto_msgTypes[608]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53290,7 +54962,7 @@ func (x *DriftAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriftAction.ProtoReflect.Descriptor instead.
 func (*DriftAction) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{591}
+	return file_kairship_proto_rawDescGZIP(), []int{608}
 }
 
 // What weights are computed from.
@@ -53302,7 +54974,7 @@ type DynamicWeightFactor struct {
 
 func (x *DynamicWeightFactor) Reset() {
 	*x = DynamicWeightFactor{}
-	mi := &file_kairship_proto_msgTypes[592]
+	mi := &file_kairship_proto_msgTypes[609]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53314,7 +54986,7 @@ func (x *DynamicWeightFactor) String() string {
 func (*DynamicWeightFactor) ProtoMessage() {}
 
 func (x *DynamicWeightFactor) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[592]
+	mi := &file_kairship_proto_msgTypes[609]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53327,7 +54999,7 @@ func (x *DynamicWeightFactor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DynamicWeightFactor.ProtoReflect.Descriptor instead.
 func (*DynamicWeightFactor) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{592}
+	return file_kairship_proto_rawDescGZIP(), []int{609}
 }
 
 // What events can be ordered by.
@@ -53339,7 +55011,7 @@ type EventOrderField struct {
 
 func (x *EventOrderField) Reset() {
 	*x = EventOrderField{}
-	mi := &file_kairship_proto_msgTypes[593]
+	mi := &file_kairship_proto_msgTypes[610]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53351,7 +55023,7 @@ func (x *EventOrderField) String() string {
 func (*EventOrderField) ProtoMessage() {}
 
 func (x *EventOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[593]
+	mi := &file_kairship_proto_msgTypes[610]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53364,7 +55036,7 @@ func (x *EventOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventOrderField.ProtoReflect.Descriptor instead.
 func (*EventOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{593}
+	return file_kairship_proto_rawDescGZIP(), []int{610}
 }
 
 // What a reason is about.
@@ -53376,7 +55048,7 @@ type ExplanationCode struct {
 
 func (x *ExplanationCode) Reset() {
 	*x = ExplanationCode{}
-	mi := &file_kairship_proto_msgTypes[594]
+	mi := &file_kairship_proto_msgTypes[611]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53388,7 +55060,7 @@ func (x *ExplanationCode) String() string {
 func (*ExplanationCode) ProtoMessage() {}
 
 func (x *ExplanationCode) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[594]
+	mi := &file_kairship_proto_msgTypes[611]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53401,7 +55073,7 @@ func (x *ExplanationCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplanationCode.ProtoReflect.Descriptor instead.
 func (*ExplanationCode) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{594}
+	return file_kairship_proto_rawDescGZIP(), []int{611}
 }
 
 // How far the propagation is in a stage.
@@ -53413,7 +55085,7 @@ type ExplanationState struct {
 
 func (x *ExplanationState) Reset() {
 	*x = ExplanationState{}
-	mi := &file_kairship_proto_msgTypes[595]
+	mi := &file_kairship_proto_msgTypes[612]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53425,7 +55097,7 @@ func (x *ExplanationState) String() string {
 func (*ExplanationState) ProtoMessage() {}
 
 func (x *ExplanationState) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[595]
+	mi := &file_kairship_proto_msgTypes[612]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53438,7 +55110,7 @@ func (x *ExplanationState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplanationState.ProtoReflect.Descriptor instead.
 func (*ExplanationState) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{595}
+	return file_kairship_proto_rawDescGZIP(), []int{612}
 }
 
 // How a Service is exposed.
@@ -53450,7 +55122,7 @@ type ExposureType struct {
 
 func (x *ExposureType) Reset() {
 	*x = ExposureType{}
-	mi := &file_kairship_proto_msgTypes[596]
+	mi := &file_kairship_proto_msgTypes[613]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53462,7 +55134,7 @@ func (x *ExposureType) String() string {
 func (*ExposureType) ProtoMessage() {}
 
 func (x *ExposureType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[596]
+	mi := &file_kairship_proto_msgTypes[613]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53475,7 +55147,7 @@ func (x *ExposureType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExposureType.ProtoReflect.Descriptor instead.
 func (*ExposureType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{596}
+	return file_kairship_proto_rawDescGZIP(), []int{613}
 }
 
 // How a field is compared.
@@ -53487,7 +55159,7 @@ type FieldSelectorOperator struct {
 
 func (x *FieldSelectorOperator) Reset() {
 	*x = FieldSelectorOperator{}
-	mi := &file_kairship_proto_msgTypes[597]
+	mi := &file_kairship_proto_msgTypes[614]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53499,7 +55171,7 @@ func (x *FieldSelectorOperator) String() string {
 func (*FieldSelectorOperator) ProtoMessage() {}
 
 func (x *FieldSelectorOperator) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[597]
+	mi := &file_kairship_proto_msgTypes[614]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53512,7 +55184,7 @@ func (x *FieldSelectorOperator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldSelectorOperator.ProtoReflect.Descriptor instead.
 func (*FieldSelectorOperator) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{597}
+	return file_kairship_proto_rawDescGZIP(), []int{614}
 }
 
 // Where an answer was read.
@@ -53524,7 +55196,7 @@ type FreshnessSource struct {
 
 func (x *FreshnessSource) Reset() {
 	*x = FreshnessSource{}
-	mi := &file_kairship_proto_msgTypes[598]
+	mi := &file_kairship_proto_msgTypes[615]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53536,7 +55208,7 @@ func (x *FreshnessSource) String() string {
 func (*FreshnessSource) ProtoMessage() {}
 
 func (x *FreshnessSource) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[598]
+	mi := &file_kairship_proto_msgTypes[615]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53549,7 +55221,7 @@ func (x *FreshnessSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreshnessSource.ProtoReflect.Descriptor instead.
 func (*FreshnessSource) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{598}
+	return file_kairship_proto_rawDescGZIP(), []int{615}
 }
 
 // A part of an image, which is `[registry/]repository[:tag]`.
@@ -53561,7 +55233,7 @@ type ImageComponent struct {
 
 func (x *ImageComponent) Reset() {
 	*x = ImageComponent{}
-	mi := &file_kairship_proto_msgTypes[599]
+	mi := &file_kairship_proto_msgTypes[616]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53573,7 +55245,7 @@ func (x *ImageComponent) String() string {
 func (*ImageComponent) ProtoMessage() {}
 
 func (x *ImageComponent) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[599]
+	mi := &file_kairship_proto_msgTypes[616]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53586,7 +55258,7 @@ func (x *ImageComponent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImageComponent.ProtoReflect.Descriptor instead.
 func (*ImageComponent) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{599}
+	return file_kairship_proto_rawDescGZIP(), []int{616}
 }
 
 // What images can be ordered by.
@@ -53598,7 +55270,7 @@ type ImageOrderField struct {
 
 func (x *ImageOrderField) Reset() {
 	*x = ImageOrderField{}
-	mi := &file_kairship_proto_msgTypes[600]
+	mi := &file_kairship_proto_msgTypes[617]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53610,7 +55282,7 @@ func (x *ImageOrderField) String() string {
 func (*ImageOrderField) ProtoMessage() {}
 
 func (x *ImageOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[600]
+	mi := &file_kairship_proto_msgTypes[617]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53623,7 +55295,7 @@ func (x *ImageOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImageOrderField.ProtoReflect.Descriptor instead.
 func (*ImageOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{600}
+	return file_kairship_proto_rawDescGZIP(), []int{617}
 }
 
 // The checks before an upgrade.
@@ -53635,7 +55307,7 @@ type InstanceCheckName struct {
 
 func (x *InstanceCheckName) Reset() {
 	*x = InstanceCheckName{}
-	mi := &file_kairship_proto_msgTypes[601]
+	mi := &file_kairship_proto_msgTypes[618]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53647,7 +55319,7 @@ func (x *InstanceCheckName) String() string {
 func (*InstanceCheckName) ProtoMessage() {}
 
 func (x *InstanceCheckName) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[601]
+	mi := &file_kairship_proto_msgTypes[618]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53660,7 +55332,7 @@ func (x *InstanceCheckName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceCheckName.ProtoReflect.Descriptor instead.
 func (*InstanceCheckName) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{601}
+	return file_kairship_proto_rawDescGZIP(), []int{618}
 }
 
 // How far an application has come in an instance.
@@ -53672,7 +55344,7 @@ type InstanceDeploymentOutcome struct {
 
 func (x *InstanceDeploymentOutcome) Reset() {
 	*x = InstanceDeploymentOutcome{}
-	mi := &file_kairship_proto_msgTypes[602]
+	mi := &file_kairship_proto_msgTypes[619]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53684,7 +55356,7 @@ func (x *InstanceDeploymentOutcome) String() string {
 func (*InstanceDeploymentOutcome) ProtoMessage() {}
 
 func (x *InstanceDeploymentOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[602]
+	mi := &file_kairship_proto_msgTypes[619]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53697,7 +55369,7 @@ func (x *InstanceDeploymentOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceDeploymentOutcome.ProtoReflect.Descriptor instead.
 func (*InstanceDeploymentOutcome) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{602}
+	return file_kairship_proto_rawDescGZIP(), []int{619}
 }
 
 // How an instance came to be.
@@ -53709,7 +55381,7 @@ type InstanceMode struct {
 
 func (x *InstanceMode) Reset() {
 	*x = InstanceMode{}
-	mi := &file_kairship_proto_msgTypes[603]
+	mi := &file_kairship_proto_msgTypes[620]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53721,7 +55393,7 @@ func (x *InstanceMode) String() string {
 func (*InstanceMode) ProtoMessage() {}
 
 func (x *InstanceMode) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[603]
+	mi := &file_kairship_proto_msgTypes[620]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53734,7 +55406,7 @@ func (x *InstanceMode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceMode.ProtoReflect.Descriptor instead.
 func (*InstanceMode) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{603}
+	return file_kairship_proto_rawDescGZIP(), []int{620}
 }
 
 // What instances can be ordered by.
@@ -53746,7 +55418,7 @@ type InstanceOrderField struct {
 
 func (x *InstanceOrderField) Reset() {
 	*x = InstanceOrderField{}
-	mi := &file_kairship_proto_msgTypes[604]
+	mi := &file_kairship_proto_msgTypes[621]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53758,7 +55430,7 @@ func (x *InstanceOrderField) String() string {
 func (*InstanceOrderField) ProtoMessage() {}
 
 func (x *InstanceOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[604]
+	mi := &file_kairship_proto_msgTypes[621]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53771,7 +55443,7 @@ func (x *InstanceOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceOrderField.ProtoReflect.Descriptor instead.
 func (*InstanceOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{604}
+	return file_kairship_proto_rawDescGZIP(), []int{621}
 }
 
 // A role on an instance.
@@ -53783,7 +55455,7 @@ type InstanceRole struct {
 
 func (x *InstanceRole) Reset() {
 	*x = InstanceRole{}
-	mi := &file_kairship_proto_msgTypes[605]
+	mi := &file_kairship_proto_msgTypes[622]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53795,7 +55467,7 @@ func (x *InstanceRole) String() string {
 func (*InstanceRole) ProtoMessage() {}
 
 func (x *InstanceRole) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[605]
+	mi := &file_kairship_proto_msgTypes[622]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53808,7 +55480,7 @@ func (x *InstanceRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceRole.ProtoReflect.Descriptor instead.
 func (*InstanceRole) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{605}
+	return file_kairship_proto_rawDescGZIP(), []int{622}
 }
 
 // What an instance is doing.
@@ -53820,7 +55492,7 @@ type InstanceState struct {
 
 func (x *InstanceState) Reset() {
 	*x = InstanceState{}
-	mi := &file_kairship_proto_msgTypes[606]
+	mi := &file_kairship_proto_msgTypes[623]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53832,7 +55504,7 @@ func (x *InstanceState) String() string {
 func (*InstanceState) ProtoMessage() {}
 
 func (x *InstanceState) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[606]
+	mi := &file_kairship_proto_msgTypes[623]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53845,7 +55517,7 @@ func (x *InstanceState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceState.ProtoReflect.Descriptor instead.
 func (*InstanceState) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{606}
+	return file_kairship_proto_rawDescGZIP(), []int{623}
 }
 
 // A kind of Karmada's own API that is no policy.
@@ -53857,7 +55529,7 @@ type KarmadaResourceKind struct {
 
 func (x *KarmadaResourceKind) Reset() {
 	*x = KarmadaResourceKind{}
-	mi := &file_kairship_proto_msgTypes[607]
+	mi := &file_kairship_proto_msgTypes[624]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53869,7 +55541,7 @@ func (x *KarmadaResourceKind) String() string {
 func (*KarmadaResourceKind) ProtoMessage() {}
 
 func (x *KarmadaResourceKind) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[607]
+	mi := &file_kairship_proto_msgTypes[624]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53882,7 +55554,7 @@ func (x *KarmadaResourceKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KarmadaResourceKind.ProtoReflect.Descriptor instead.
 func (*KarmadaResourceKind) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{607}
+	return file_kairship_proto_rawDescGZIP(), []int{624}
 }
 
 // What objects of Karmada's own API can be ordered by.
@@ -53894,7 +55566,7 @@ type KarmadaResourceOrderField struct {
 
 func (x *KarmadaResourceOrderField) Reset() {
 	*x = KarmadaResourceOrderField{}
-	mi := &file_kairship_proto_msgTypes[608]
+	mi := &file_kairship_proto_msgTypes[625]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53906,7 +55578,7 @@ func (x *KarmadaResourceOrderField) String() string {
 func (*KarmadaResourceOrderField) ProtoMessage() {}
 
 func (x *KarmadaResourceOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[608]
+	mi := &file_kairship_proto_msgTypes[625]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53919,7 +55591,7 @@ func (x *KarmadaResourceOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KarmadaResourceOrderField.ProtoReflect.Descriptor instead.
 func (*KarmadaResourceOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{608}
+	return file_kairship_proto_rawDescGZIP(), []int{625}
 }
 
 // How a label is compared.
@@ -53931,7 +55603,7 @@ type LabelSelectorOperator struct {
 
 func (x *LabelSelectorOperator) Reset() {
 	*x = LabelSelectorOperator{}
-	mi := &file_kairship_proto_msgTypes[609]
+	mi := &file_kairship_proto_msgTypes[626]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53943,7 +55615,7 @@ func (x *LabelSelectorOperator) String() string {
 func (*LabelSelectorOperator) ProtoMessage() {}
 
 func (x *LabelSelectorOperator) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[609]
+	mi := &file_kairship_proto_msgTypes[626]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53956,7 +55628,7 @@ func (x *LabelSelectorOperator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelSelectorOperator.ProtoReflect.Descriptor instead.
 func (*LabelSelectorOperator) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{609}
+	return file_kairship_proto_rawDescGZIP(), []int{626}
 }
 
 // What was done with an object of the manifests.
@@ -53968,7 +55640,7 @@ type ManifestAction struct {
 
 func (x *ManifestAction) Reset() {
 	*x = ManifestAction{}
-	mi := &file_kairship_proto_msgTypes[610]
+	mi := &file_kairship_proto_msgTypes[627]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53980,7 +55652,7 @@ func (x *ManifestAction) String() string {
 func (*ManifestAction) ProtoMessage() {}
 
 func (x *ManifestAction) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[610]
+	mi := &file_kairship_proto_msgTypes[627]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53993,7 +55665,7 @@ func (x *ManifestAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManifestAction.ProtoReflect.Descriptor instead.
 func (*ManifestAction) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{610}
+	return file_kairship_proto_rawDescGZIP(), []int{627}
 }
 
 // What a change makes of a manifest in a member cluster.
@@ -54005,7 +55677,7 @@ type ManifestEffect struct {
 
 func (x *ManifestEffect) Reset() {
 	*x = ManifestEffect{}
-	mi := &file_kairship_proto_msgTypes[611]
+	mi := &file_kairship_proto_msgTypes[628]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54017,7 +55689,7 @@ func (x *ManifestEffect) String() string {
 func (*ManifestEffect) ProtoMessage() {}
 
 func (x *ManifestEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[611]
+	mi := &file_kairship_proto_msgTypes[628]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54030,7 +55702,7 @@ func (x *ManifestEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManifestEffect.ProtoReflect.Descriptor instead.
 func (*ManifestEffect) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{611}
+	return file_kairship_proto_rawDescGZIP(), []int{628}
 }
 
 // What member clusters can be ordered by.
@@ -54042,7 +55714,7 @@ type MemberClusterOrderField struct {
 
 func (x *MemberClusterOrderField) Reset() {
 	*x = MemberClusterOrderField{}
-	mi := &file_kairship_proto_msgTypes[612]
+	mi := &file_kairship_proto_msgTypes[629]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54054,7 +55726,7 @@ func (x *MemberClusterOrderField) String() string {
 func (*MemberClusterOrderField) ProtoMessage() {}
 
 func (x *MemberClusterOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[612]
+	mi := &file_kairship_proto_msgTypes[629]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54067,7 +55739,7 @@ func (x *MemberClusterOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberClusterOrderField.ProtoReflect.Descriptor instead.
 func (*MemberClusterOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{612}
+	return file_kairship_proto_rawDescGZIP(), []int{629}
 }
 
 // Where a metric is measured.
@@ -54079,7 +55751,7 @@ type MetricSourceType struct {
 
 func (x *MetricSourceType) Reset() {
 	*x = MetricSourceType{}
-	mi := &file_kairship_proto_msgTypes[613]
+	mi := &file_kairship_proto_msgTypes[630]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54091,7 +55763,7 @@ func (x *MetricSourceType) String() string {
 func (*MetricSourceType) ProtoMessage() {}
 
 func (x *MetricSourceType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[613]
+	mi := &file_kairship_proto_msgTypes[630]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54104,7 +55776,7 @@ func (x *MetricSourceType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricSourceType.ProtoReflect.Descriptor instead.
 func (*MetricSourceType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{613}
+	return file_kairship_proto_rawDescGZIP(), []int{630}
 }
 
 // What the value of a metric is.
@@ -54116,7 +55788,7 @@ type MetricTargetType struct {
 
 func (x *MetricTargetType) Reset() {
 	*x = MetricTargetType{}
-	mi := &file_kairship_proto_msgTypes[614]
+	mi := &file_kairship_proto_msgTypes[631]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54128,7 +55800,7 @@ func (x *MetricTargetType) String() string {
 func (*MetricTargetType) ProtoMessage() {}
 
 func (x *MetricTargetType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[614]
+	mi := &file_kairship_proto_msgTypes[631]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54141,7 +55813,7 @@ func (x *MetricTargetType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricTargetType.ProtoReflect.Descriptor instead.
 func (*MetricTargetType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{614}
+	return file_kairship_proto_rawDescGZIP(), []int{631}
 }
 
 // What namespaces can be ordered by.
@@ -54153,7 +55825,7 @@ type NamespaceOrderField struct {
 
 func (x *NamespaceOrderField) Reset() {
 	*x = NamespaceOrderField{}
-	mi := &file_kairship_proto_msgTypes[615]
+	mi := &file_kairship_proto_msgTypes[632]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54165,7 +55837,7 @@ func (x *NamespaceOrderField) String() string {
 func (*NamespaceOrderField) ProtoMessage() {}
 
 func (x *NamespaceOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[615]
+	mi := &file_kairship_proto_msgTypes[632]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54178,7 +55850,7 @@ func (x *NamespaceOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamespaceOrderField.ProtoReflect.Descriptor instead.
 func (*NamespaceOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{615}
+	return file_kairship_proto_rawDescGZIP(), []int{632}
 }
 
 // What an operation is to do.
@@ -54190,7 +55862,7 @@ type OperationKind struct {
 
 func (x *OperationKind) Reset() {
 	*x = OperationKind{}
-	mi := &file_kairship_proto_msgTypes[616]
+	mi := &file_kairship_proto_msgTypes[633]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54202,7 +55874,7 @@ func (x *OperationKind) String() string {
 func (*OperationKind) ProtoMessage() {}
 
 func (x *OperationKind) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[616]
+	mi := &file_kairship_proto_msgTypes[633]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54215,7 +55887,7 @@ func (x *OperationKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationKind.ProtoReflect.Descriptor instead.
 func (*OperationKind) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{616}
+	return file_kairship_proto_rawDescGZIP(), []int{633}
 }
 
 // Whether an operation is over.
@@ -54227,7 +55899,7 @@ type OperationState struct {
 
 func (x *OperationState) Reset() {
 	*x = OperationState{}
-	mi := &file_kairship_proto_msgTypes[617]
+	mi := &file_kairship_proto_msgTypes[634]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54239,7 +55911,7 @@ func (x *OperationState) String() string {
 func (*OperationState) ProtoMessage() {}
 
 func (x *OperationState) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[617]
+	mi := &file_kairship_proto_msgTypes[634]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54252,7 +55924,7 @@ func (x *OperationState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationState.ProtoReflect.Descriptor instead.
 func (*OperationState) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{617}
+	return file_kairship_proto_rawDescGZIP(), []int{634}
 }
 
 // The steps of operations.
@@ -54264,7 +55936,7 @@ type OperationStepName struct {
 
 func (x *OperationStepName) Reset() {
 	*x = OperationStepName{}
-	mi := &file_kairship_proto_msgTypes[618]
+	mi := &file_kairship_proto_msgTypes[635]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54276,7 +55948,7 @@ func (x *OperationStepName) String() string {
 func (*OperationStepName) ProtoMessage() {}
 
 func (x *OperationStepName) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[618]
+	mi := &file_kairship_proto_msgTypes[635]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54289,7 +55961,7 @@ func (x *OperationStepName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationStepName.ProtoReflect.Descriptor instead.
 func (*OperationStepName) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{618}
+	return file_kairship_proto_rawDescGZIP(), []int{635}
 }
 
 // How far a step has come.
@@ -54301,7 +55973,7 @@ type OperationStepState struct {
 
 func (x *OperationStepState) Reset() {
 	*x = OperationStepState{}
-	mi := &file_kairship_proto_msgTypes[619]
+	mi := &file_kairship_proto_msgTypes[636]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54313,7 +55985,7 @@ func (x *OperationStepState) String() string {
 func (*OperationStepState) ProtoMessage() {}
 
 func (x *OperationStepState) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[619]
+	mi := &file_kairship_proto_msgTypes[636]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54326,7 +55998,7 @@ func (x *OperationStepState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationStepState.ProtoReflect.Descriptor instead.
 func (*OperationStepState) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{619}
+	return file_kairship_proto_rawDescGZIP(), []int{636}
 }
 
 // Which way a list runs.
@@ -54338,7 +56010,7 @@ type OrderDirection struct {
 
 func (x *OrderDirection) Reset() {
 	*x = OrderDirection{}
-	mi := &file_kairship_proto_msgTypes[620]
+	mi := &file_kairship_proto_msgTypes[637]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54350,7 +56022,7 @@ func (x *OrderDirection) String() string {
 func (*OrderDirection) ProtoMessage() {}
 
 func (x *OrderDirection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[620]
+	mi := &file_kairship_proto_msgTypes[637]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54363,7 +56035,7 @@ func (x *OrderDirection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderDirection.ProtoReflect.Descriptor instead.
 func (*OrderDirection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{620}
+	return file_kairship_proto_rawDescGZIP(), []int{637}
 }
 
 // What is done.
@@ -54375,7 +56047,7 @@ type OverriderOperator struct {
 
 func (x *OverriderOperator) Reset() {
 	*x = OverriderOperator{}
-	mi := &file_kairship_proto_msgTypes[621]
+	mi := &file_kairship_proto_msgTypes[638]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54387,7 +56059,7 @@ func (x *OverriderOperator) String() string {
 func (*OverriderOperator) ProtoMessage() {}
 
 func (x *OverriderOperator) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[621]
+	mi := &file_kairship_proto_msgTypes[638]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54400,7 +56072,7 @@ func (x *OverriderOperator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverriderOperator.ProtoReflect.Descriptor instead.
 func (*OverriderOperator) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{621}
+	return file_kairship_proto_rawDescGZIP(), []int{638}
 }
 
 // How a patch is read.
@@ -54412,7 +56084,7 @@ type PatchType struct {
 
 func (x *PatchType) Reset() {
 	*x = PatchType{}
-	mi := &file_kairship_proto_msgTypes[622]
+	mi := &file_kairship_proto_msgTypes[639]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54424,7 +56096,7 @@ func (x *PatchType) String() string {
 func (*PatchType) ProtoMessage() {}
 
 func (x *PatchType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[622]
+	mi := &file_kairship_proto_msgTypes[639]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54437,7 +56109,7 @@ func (x *PatchType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchType.ProtoReflect.Descriptor instead.
 func (*PatchType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{622}
+	return file_kairship_proto_rawDescGZIP(), []int{639}
 }
 
 // What a container is doing.
@@ -54449,7 +56121,7 @@ type PodContainerState struct {
 
 func (x *PodContainerState) Reset() {
 	*x = PodContainerState{}
-	mi := &file_kairship_proto_msgTypes[623]
+	mi := &file_kairship_proto_msgTypes[640]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54461,7 +56133,7 @@ func (x *PodContainerState) String() string {
 func (*PodContainerState) ProtoMessage() {}
 
 func (x *PodContainerState) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[623]
+	mi := &file_kairship_proto_msgTypes[640]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54474,7 +56146,7 @@ func (x *PodContainerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodContainerState.ProtoReflect.Descriptor instead.
 func (*PodContainerState) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{623}
+	return file_kairship_proto_rawDescGZIP(), []int{640}
 }
 
 // What a container is for.
@@ -54486,7 +56158,7 @@ type PodContainerType struct {
 
 func (x *PodContainerType) Reset() {
 	*x = PodContainerType{}
-	mi := &file_kairship_proto_msgTypes[624]
+	mi := &file_kairship_proto_msgTypes[641]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54498,7 +56170,7 @@ func (x *PodContainerType) String() string {
 func (*PodContainerType) ProtoMessage() {}
 
 func (x *PodContainerType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[624]
+	mi := &file_kairship_proto_msgTypes[641]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54511,7 +56183,7 @@ func (x *PodContainerType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodContainerType.ProtoReflect.Descriptor instead.
 func (*PodContainerType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{624}
+	return file_kairship_proto_rawDescGZIP(), []int{641}
 }
 
 // What an event of followed logs says.
@@ -54523,7 +56195,7 @@ type PodLogEventType struct {
 
 func (x *PodLogEventType) Reset() {
 	*x = PodLogEventType{}
-	mi := &file_kairship_proto_msgTypes[625]
+	mi := &file_kairship_proto_msgTypes[642]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54535,7 +56207,7 @@ func (x *PodLogEventType) String() string {
 func (*PodLogEventType) ProtoMessage() {}
 
 func (x *PodLogEventType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[625]
+	mi := &file_kairship_proto_msgTypes[642]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54548,7 +56220,7 @@ func (x *PodLogEventType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodLogEventType.ProtoReflect.Descriptor instead.
 func (*PodLogEventType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{625}
+	return file_kairship_proto_rawDescGZIP(), []int{642}
 }
 
 // What pods can be ordered by.
@@ -54560,7 +56232,7 @@ type PodOrderField struct {
 
 func (x *PodOrderField) Reset() {
 	*x = PodOrderField{}
-	mi := &file_kairship_proto_msgTypes[626]
+	mi := &file_kairship_proto_msgTypes[643]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54572,7 +56244,7 @@ func (x *PodOrderField) String() string {
 func (*PodOrderField) ProtoMessage() {}
 
 func (x *PodOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[626]
+	mi := &file_kairship_proto_msgTypes[643]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54585,7 +56257,7 @@ func (x *PodOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodOrderField.ProtoReflect.Descriptor instead.
 func (*PodOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{626}
+	return file_kairship_proto_rawDescGZIP(), []int{643}
 }
 
 // Where a pod is in its life.
@@ -54597,7 +56269,7 @@ type PodPhase struct {
 
 func (x *PodPhase) Reset() {
 	*x = PodPhase{}
-	mi := &file_kairship_proto_msgTypes[627]
+	mi := &file_kairship_proto_msgTypes[644]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54609,7 +56281,7 @@ func (x *PodPhase) String() string {
 func (*PodPhase) ProtoMessage() {}
 
 func (x *PodPhase) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[627]
+	mi := &file_kairship_proto_msgTypes[644]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54622,7 +56294,7 @@ func (x *PodPhase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPhase.ProtoReflect.Descriptor instead.
 func (*PodPhase) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{627}
+	return file_kairship_proto_rawDescGZIP(), []int{644}
 }
 
 // The kinds of policy.
@@ -54634,7 +56306,7 @@ type PolicyKind struct {
 
 func (x *PolicyKind) Reset() {
 	*x = PolicyKind{}
-	mi := &file_kairship_proto_msgTypes[628]
+	mi := &file_kairship_proto_msgTypes[645]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54646,7 +56318,7 @@ func (x *PolicyKind) String() string {
 func (*PolicyKind) ProtoMessage() {}
 
 func (x *PolicyKind) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[628]
+	mi := &file_kairship_proto_msgTypes[645]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54659,7 +56331,7 @@ func (x *PolicyKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyKind.ProtoReflect.Descriptor instead.
 func (*PolicyKind) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{628}
+	return file_kairship_proto_rawDescGZIP(), []int{645}
 }
 
 // What policies can be ordered by.
@@ -54671,7 +56343,7 @@ type PolicyOrderField struct {
 
 func (x *PolicyOrderField) Reset() {
 	*x = PolicyOrderField{}
-	mi := &file_kairship_proto_msgTypes[629]
+	mi := &file_kairship_proto_msgTypes[646]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54683,7 +56355,7 @@ func (x *PolicyOrderField) String() string {
 func (*PolicyOrderField) ProtoMessage() {}
 
 func (x *PolicyOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[629]
+	mi := &file_kairship_proto_msgTypes[646]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54696,7 +56368,7 @@ func (x *PolicyOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyOrderField.ProtoReflect.Descriptor instead.
 func (*PolicyOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{629}
+	return file_kairship_proto_rawDescGZIP(), []int{646}
 }
 
 // What is done to a policy.
@@ -54708,7 +56380,7 @@ type PolicyPreviewChange struct {
 
 func (x *PolicyPreviewChange) Reset() {
 	*x = PolicyPreviewChange{}
-	mi := &file_kairship_proto_msgTypes[630]
+	mi := &file_kairship_proto_msgTypes[647]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54720,7 +56392,7 @@ func (x *PolicyPreviewChange) String() string {
 func (*PolicyPreviewChange) ProtoMessage() {}
 
 func (x *PolicyPreviewChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[630]
+	mi := &file_kairship_proto_msgTypes[647]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54733,7 +56405,7 @@ func (x *PolicyPreviewChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyPreviewChange.ProtoReflect.Descriptor instead.
 func (*PolicyPreviewChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{630}
+	return file_kairship_proto_rawDescGZIP(), []int{647}
 }
 
 // Whether a policy may take over resources that another one has claimed.
@@ -54745,7 +56417,7 @@ type PreemptionBehavior struct {
 
 func (x *PreemptionBehavior) Reset() {
 	*x = PreemptionBehavior{}
-	mi := &file_kairship_proto_msgTypes[631]
+	mi := &file_kairship_proto_msgTypes[648]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54757,7 +56429,7 @@ func (x *PreemptionBehavior) String() string {
 func (*PreemptionBehavior) ProtoMessage() {}
 
 func (x *PreemptionBehavior) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[631]
+	mi := &file_kairship_proto_msgTypes[648]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54770,7 +56442,7 @@ func (x *PreemptionBehavior) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptionBehavior.ProtoReflect.Descriptor instead.
 func (*PreemptionBehavior) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{631}
+	return file_kairship_proto_rawDescGZIP(), []int{648}
 }
 
 // Where a priority class is defined.
@@ -54782,7 +56454,7 @@ type PriorityClassSource struct {
 
 func (x *PriorityClassSource) Reset() {
 	*x = PriorityClassSource{}
-	mi := &file_kairship_proto_msgTypes[632]
+	mi := &file_kairship_proto_msgTypes[649]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54794,7 +56466,7 @@ func (x *PriorityClassSource) String() string {
 func (*PriorityClassSource) ProtoMessage() {}
 
 func (x *PriorityClassSource) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[632]
+	mi := &file_kairship_proto_msgTypes[649]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54807,7 +56479,7 @@ func (x *PriorityClassSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PriorityClassSource.ProtoReflect.Descriptor instead.
 func (*PriorityClassSource) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{632}
+	return file_kairship_proto_rawDescGZIP(), []int{649}
 }
 
 // The stages of the propagation, in their order.
@@ -54819,7 +56491,7 @@ type PropagationStage struct {
 
 func (x *PropagationStage) Reset() {
 	*x = PropagationStage{}
-	mi := &file_kairship_proto_msgTypes[633]
+	mi := &file_kairship_proto_msgTypes[650]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54831,7 +56503,7 @@ func (x *PropagationStage) String() string {
 func (*PropagationStage) ProtoMessage() {}
 
 func (x *PropagationStage) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[633]
+	mi := &file_kairship_proto_msgTypes[650]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54844,7 +56516,7 @@ func (x *PropagationStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationStage.ProtoReflect.Descriptor instead.
 func (*PropagationStage) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{633}
+	return file_kairship_proto_rawDescGZIP(), []int{650}
 }
 
 // What happens to an application in the cluster that it leaves.
@@ -54856,7 +56528,7 @@ type PurgeMode struct {
 
 func (x *PurgeMode) Reset() {
 	*x = PurgeMode{}
-	mi := &file_kairship_proto_msgTypes[634]
+	mi := &file_kairship_proto_msgTypes[651]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54868,7 +56540,7 @@ func (x *PurgeMode) String() string {
 func (*PurgeMode) ProtoMessage() {}
 
 func (x *PurgeMode) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[634]
+	mi := &file_kairship_proto_msgTypes[651]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54881,7 +56553,7 @@ func (x *PurgeMode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeMode.ProtoReflect.Descriptor instead.
 func (*PurgeMode) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{634}
+	return file_kairship_proto_rawDescGZIP(), []int{651}
 }
 
 // Whether a workload was scheduled anew.
@@ -54893,7 +56565,7 @@ type RebalanceResult struct {
 
 func (x *RebalanceResult) Reset() {
 	*x = RebalanceResult{}
-	mi := &file_kairship_proto_msgTypes[635]
+	mi := &file_kairship_proto_msgTypes[652]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54905,7 +56577,7 @@ func (x *RebalanceResult) String() string {
 func (*RebalanceResult) ProtoMessage() {}
 
 func (x *RebalanceResult) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[635]
+	mi := &file_kairship_proto_msgTypes[652]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54918,7 +56590,7 @@ func (x *RebalanceResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebalanceResult.ProtoReflect.Descriptor instead.
 func (*RebalanceResult) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{635}
+	return file_kairship_proto_rawDescGZIP(), []int{652}
 }
 
 // How replicas are divided.
@@ -54930,7 +56602,7 @@ type ReplicaDivisionPreference struct {
 
 func (x *ReplicaDivisionPreference) Reset() {
 	*x = ReplicaDivisionPreference{}
-	mi := &file_kairship_proto_msgTypes[636]
+	mi := &file_kairship_proto_msgTypes[653]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54942,7 +56614,7 @@ func (x *ReplicaDivisionPreference) String() string {
 func (*ReplicaDivisionPreference) ProtoMessage() {}
 
 func (x *ReplicaDivisionPreference) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[636]
+	mi := &file_kairship_proto_msgTypes[653]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54955,7 +56627,7 @@ func (x *ReplicaDivisionPreference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaDivisionPreference.ProtoReflect.Descriptor instead.
 func (*ReplicaDivisionPreference) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{636}
+	return file_kairship_proto_rawDescGZIP(), []int{653}
 }
 
 // Whether replicas are divided.
@@ -54967,7 +56639,7 @@ type ReplicaSchedulingType struct {
 
 func (x *ReplicaSchedulingType) Reset() {
 	*x = ReplicaSchedulingType{}
-	mi := &file_kairship_proto_msgTypes[637]
+	mi := &file_kairship_proto_msgTypes[654]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54979,7 +56651,7 @@ func (x *ReplicaSchedulingType) String() string {
 func (*ReplicaSchedulingType) ProtoMessage() {}
 
 func (x *ReplicaSchedulingType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[637]
+	mi := &file_kairship_proto_msgTypes[654]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54992,7 +56664,7 @@ func (x *ReplicaSchedulingType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaSchedulingType.ProtoReflect.Descriptor instead.
 func (*ReplicaSchedulingType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{637}
+	return file_kairship_proto_rawDescGZIP(), []int{654}
 }
 
 // What objects can be ordered by.
@@ -55004,7 +56676,7 @@ type ResourceOrderField struct {
 
 func (x *ResourceOrderField) Reset() {
 	*x = ResourceOrderField{}
-	mi := &file_kairship_proto_msgTypes[638]
+	mi := &file_kairship_proto_msgTypes[655]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55016,7 +56688,7 @@ func (x *ResourceOrderField) String() string {
 func (*ResourceOrderField) ProtoMessage() {}
 
 func (x *ResourceOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[638]
+	mi := &file_kairship_proto_msgTypes[655]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55029,7 +56701,7 @@ func (x *ResourceOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceOrderField.ProtoReflect.Descriptor instead.
 func (*ResourceOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{638}
+	return file_kairship_proto_rawDescGZIP(), []int{655}
 }
 
 // Where a binding comes from.
@@ -55041,7 +56713,7 @@ type RoleBindingSource struct {
 
 func (x *RoleBindingSource) Reset() {
 	*x = RoleBindingSource{}
-	mi := &file_kairship_proto_msgTypes[639]
+	mi := &file_kairship_proto_msgTypes[656]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55053,7 +56725,7 @@ func (x *RoleBindingSource) String() string {
 func (*RoleBindingSource) ProtoMessage() {}
 
 func (x *RoleBindingSource) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[639]
+	mi := &file_kairship_proto_msgTypes[656]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55066,7 +56738,7 @@ func (x *RoleBindingSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleBindingSource.ProtoReflect.Descriptor instead.
 func (*RoleBindingSource) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{639}
+	return file_kairship_proto_rawDescGZIP(), []int{656}
 }
 
 // Who a role is given to.
@@ -55078,7 +56750,7 @@ type RoleSubjectKind struct {
 
 func (x *RoleSubjectKind) Reset() {
 	*x = RoleSubjectKind{}
-	mi := &file_kairship_proto_msgTypes[640]
+	mi := &file_kairship_proto_msgTypes[657]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55090,7 +56762,7 @@ func (x *RoleSubjectKind) String() string {
 func (*RoleSubjectKind) ProtoMessage() {}
 
 func (x *RoleSubjectKind) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[640]
+	mi := &file_kairship_proto_msgTypes[657]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55103,7 +56775,7 @@ func (x *RoleSubjectKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleSubjectKind.ProtoReflect.Descriptor instead.
 func (*RoleSubjectKind) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{640}
+	return file_kairship_proto_rawDescGZIP(), []int{657}
 }
 
 // Which of several policies counts.
@@ -55115,7 +56787,7 @@ type ScalingPolicySelect struct {
 
 func (x *ScalingPolicySelect) Reset() {
 	*x = ScalingPolicySelect{}
-	mi := &file_kairship_proto_msgTypes[641]
+	mi := &file_kairship_proto_msgTypes[658]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55127,7 +56799,7 @@ func (x *ScalingPolicySelect) String() string {
 func (*ScalingPolicySelect) ProtoMessage() {}
 
 func (x *ScalingPolicySelect) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[641]
+	mi := &file_kairship_proto_msgTypes[658]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55140,7 +56812,7 @@ func (x *ScalingPolicySelect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScalingPolicySelect.ProtoReflect.Descriptor instead.
 func (*ScalingPolicySelect) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{641}
+	return file_kairship_proto_rawDescGZIP(), []int{658}
 }
 
 // What a scaling policy counts.
@@ -55152,7 +56824,7 @@ type ScalingPolicyType struct {
 
 func (x *ScalingPolicyType) Reset() {
 	*x = ScalingPolicyType{}
-	mi := &file_kairship_proto_msgTypes[642]
+	mi := &file_kairship_proto_msgTypes[659]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55164,7 +56836,7 @@ func (x *ScalingPolicyType) String() string {
 func (*ScalingPolicyType) ProtoMessage() {}
 
 func (x *ScalingPolicyType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[642]
+	mi := &file_kairship_proto_msgTypes[659]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55177,7 +56849,7 @@ func (x *ScalingPolicyType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScalingPolicyType.ProtoReflect.Descriptor instead.
 func (*ScalingPolicyType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{642}
+	return file_kairship_proto_rawDescGZIP(), []int{659}
 }
 
 // Where the text was found, the best first.
@@ -55189,7 +56861,7 @@ type SearchMatch struct {
 
 func (x *SearchMatch) Reset() {
 	*x = SearchMatch{}
-	mi := &file_kairship_proto_msgTypes[643]
+	mi := &file_kairship_proto_msgTypes[660]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55201,7 +56873,7 @@ func (x *SearchMatch) String() string {
 func (*SearchMatch) ProtoMessage() {}
 
 func (x *SearchMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[643]
+	mi := &file_kairship_proto_msgTypes[660]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55214,7 +56886,7 @@ func (x *SearchMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMatch.ProtoReflect.Descriptor instead.
 func (*SearchMatch) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{643}
+	return file_kairship_proto_rawDescGZIP(), []int{660}
 }
 
 // What is searched for.
@@ -55226,7 +56898,7 @@ type SearchType struct {
 
 func (x *SearchType) Reset() {
 	*x = SearchType{}
-	mi := &file_kairship_proto_msgTypes[644]
+	mi := &file_kairship_proto_msgTypes[661]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55238,7 +56910,7 @@ func (x *SearchType) String() string {
 func (*SearchType) ProtoMessage() {}
 
 func (x *SearchType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[644]
+	mi := &file_kairship_proto_msgTypes[661]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55251,7 +56923,7 @@ func (x *SearchType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchType.ProtoReflect.Descriptor instead.
 func (*SearchType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{644}
+	return file_kairship_proto_rawDescGZIP(), []int{661}
 }
 
 // The protocol of a port.
@@ -55263,7 +56935,7 @@ type ServiceProtocol struct {
 
 func (x *ServiceProtocol) Reset() {
 	*x = ServiceProtocol{}
-	mi := &file_kairship_proto_msgTypes[645]
+	mi := &file_kairship_proto_msgTypes[662]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55275,7 +56947,7 @@ func (x *ServiceProtocol) String() string {
 func (*ServiceProtocol) ProtoMessage() {}
 
 func (x *ServiceProtocol) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[645]
+	mi := &file_kairship_proto_msgTypes[662]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55288,7 +56960,7 @@ func (x *ServiceProtocol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceProtocol.ProtoReflect.Descriptor instead.
 func (*ServiceProtocol) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{645}
+	return file_kairship_proto_rawDescGZIP(), []int{662}
 }
 
 // How an instance's API server can be reached from outside of its host cluster.
@@ -55300,7 +56972,7 @@ type ServiceType struct {
 
 func (x *ServiceType) Reset() {
 	*x = ServiceType{}
-	mi := &file_kairship_proto_msgTypes[646]
+	mi := &file_kairship_proto_msgTypes[663]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55312,7 +56984,7 @@ func (x *ServiceType) String() string {
 func (*ServiceType) ProtoMessage() {}
 
 func (x *ServiceType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[646]
+	mi := &file_kairship_proto_msgTypes[663]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55325,7 +56997,7 @@ func (x *ServiceType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceType.ProtoReflect.Descriptor instead.
 func (*ServiceType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{646}
+	return file_kairship_proto_rawDescGZIP(), []int{663}
 }
 
 // What puts clusters into one group.
@@ -55337,7 +57009,7 @@ type SpreadField struct {
 
 func (x *SpreadField) Reset() {
 	*x = SpreadField{}
-	mi := &file_kairship_proto_msgTypes[647]
+	mi := &file_kairship_proto_msgTypes[664]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55349,7 +57021,7 @@ func (x *SpreadField) String() string {
 func (*SpreadField) ProtoMessage() {}
 
 func (x *SpreadField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[647]
+	mi := &file_kairship_proto_msgTypes[664]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55362,7 +57034,7 @@ func (x *SpreadField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpreadField.ProtoReflect.Descriptor instead.
 func (*SpreadField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{647}
+	return file_kairship_proto_rawDescGZIP(), []int{664}
 }
 
 // How Karmada reaches a member cluster.
@@ -55374,7 +57046,7 @@ type SyncMode struct {
 
 func (x *SyncMode) Reset() {
 	*x = SyncMode{}
-	mi := &file_kairship_proto_msgTypes[648]
+	mi := &file_kairship_proto_msgTypes[665]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55386,7 +57058,7 @@ func (x *SyncMode) String() string {
 func (*SyncMode) ProtoMessage() {}
 
 func (x *SyncMode) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[648]
+	mi := &file_kairship_proto_msgTypes[665]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55399,7 +57071,7 @@ func (x *SyncMode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncMode.ProtoReflect.Descriptor instead.
 func (*SyncMode) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{648}
+	return file_kairship_proto_rawDescGZIP(), []int{665}
 }
 
 // What a taint does.
@@ -55411,7 +57083,7 @@ type TaintEffect struct {
 
 func (x *TaintEffect) Reset() {
 	*x = TaintEffect{}
-	mi := &file_kairship_proto_msgTypes[649]
+	mi := &file_kairship_proto_msgTypes[666]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55423,7 +57095,7 @@ func (x *TaintEffect) String() string {
 func (*TaintEffect) ProtoMessage() {}
 
 func (x *TaintEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[649]
+	mi := &file_kairship_proto_msgTypes[666]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55436,7 +57108,7 @@ func (x *TaintEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaintEffect.ProtoReflect.Descriptor instead.
 func (*TaintEffect) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{649}
+	return file_kairship_proto_rawDescGZIP(), []int{666}
 }
 
 // What changed.
@@ -55448,7 +57120,7 @@ type TimelineChange struct {
 
 func (x *TimelineChange) Reset() {
 	*x = TimelineChange{}
-	mi := &file_kairship_proto_msgTypes[650]
+	mi := &file_kairship_proto_msgTypes[667]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55460,7 +57132,7 @@ func (x *TimelineChange) String() string {
 func (*TimelineChange) ProtoMessage() {}
 
 func (x *TimelineChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[650]
+	mi := &file_kairship_proto_msgTypes[667]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55473,7 +57145,7 @@ func (x *TimelineChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineChange.ProtoReflect.Descriptor instead.
 func (*TimelineChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{650}
+	return file_kairship_proto_rawDescGZIP(), []int{667}
 }
 
 // How the value of a taint is compared.
@@ -55485,7 +57157,7 @@ type TolerationOperator struct {
 
 func (x *TolerationOperator) Reset() {
 	*x = TolerationOperator{}
-	mi := &file_kairship_proto_msgTypes[651]
+	mi := &file_kairship_proto_msgTypes[668]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55497,7 +57169,7 @@ func (x *TolerationOperator) String() string {
 func (*TolerationOperator) ProtoMessage() {}
 
 func (x *TolerationOperator) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[651]
+	mi := &file_kairship_proto_msgTypes[668]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55510,7 +57182,7 @@ func (x *TolerationOperator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TolerationOperator.ProtoReflect.Descriptor instead.
 func (*TolerationOperator) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{651}
+	return file_kairship_proto_rawDescGZIP(), []int{668}
 }
 
 // What was done to undo a write.
@@ -55522,7 +57194,7 @@ type UndoOutcome struct {
 
 func (x *UndoOutcome) Reset() {
 	*x = UndoOutcome{}
-	mi := &file_kairship_proto_msgTypes[652]
+	mi := &file_kairship_proto_msgTypes[669]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55534,7 +57206,7 @@ func (x *UndoOutcome) String() string {
 func (*UndoOutcome) ProtoMessage() {}
 
 func (x *UndoOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[652]
+	mi := &file_kairship_proto_msgTypes[669]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55547,7 +57219,7 @@ func (x *UndoOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoOutcome.ProtoReflect.Descriptor instead.
 func (*UndoOutcome) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{652}
+	return file_kairship_proto_rawDescGZIP(), []int{669}
 }
 
 // The kinds of warnings.
@@ -55559,7 +57231,7 @@ type WarningCode struct {
 
 func (x *WarningCode) Reset() {
 	*x = WarningCode{}
-	mi := &file_kairship_proto_msgTypes[653]
+	mi := &file_kairship_proto_msgTypes[670]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55571,7 +57243,7 @@ func (x *WarningCode) String() string {
 func (*WarningCode) ProtoMessage() {}
 
 func (x *WarningCode) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[653]
+	mi := &file_kairship_proto_msgTypes[670]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55584,7 +57256,7 @@ func (x *WarningCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WarningCode.ProtoReflect.Descriptor instead.
 func (*WarningCode) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{653}
+	return file_kairship_proto_rawDescGZIP(), []int{670}
 }
 
 // What can be done with many workloads at once.
@@ -55596,7 +57268,7 @@ type WorkloadAction struct {
 
 func (x *WorkloadAction) Reset() {
 	*x = WorkloadAction{}
-	mi := &file_kairship_proto_msgTypes[654]
+	mi := &file_kairship_proto_msgTypes[671]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55608,7 +57280,7 @@ func (x *WorkloadAction) String() string {
 func (*WorkloadAction) ProtoMessage() {}
 
 func (x *WorkloadAction) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[654]
+	mi := &file_kairship_proto_msgTypes[671]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55621,7 +57293,7 @@ func (x *WorkloadAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadAction.ProtoReflect.Descriptor instead.
 func (*WorkloadAction) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{654}
+	return file_kairship_proto_rawDescGZIP(), []int{671}
 }
 
 // How a workload is doing, over all clusters it was sent to.
@@ -55633,7 +57305,7 @@ type WorkloadHealth struct {
 
 func (x *WorkloadHealth) Reset() {
 	*x = WorkloadHealth{}
-	mi := &file_kairship_proto_msgTypes[655]
+	mi := &file_kairship_proto_msgTypes[672]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55645,7 +57317,7 @@ func (x *WorkloadHealth) String() string {
 func (*WorkloadHealth) ProtoMessage() {}
 
 func (x *WorkloadHealth) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[655]
+	mi := &file_kairship_proto_msgTypes[672]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55658,7 +57330,7 @@ func (x *WorkloadHealth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadHealth.ProtoReflect.Descriptor instead.
 func (*WorkloadHealth) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{655}
+	return file_kairship_proto_rawDescGZIP(), []int{672}
 }
 
 // The kinds of workload.
@@ -55670,7 +57342,7 @@ type WorkloadKind struct {
 
 func (x *WorkloadKind) Reset() {
 	*x = WorkloadKind{}
-	mi := &file_kairship_proto_msgTypes[656]
+	mi := &file_kairship_proto_msgTypes[673]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55682,7 +57354,7 @@ func (x *WorkloadKind) String() string {
 func (*WorkloadKind) ProtoMessage() {}
 
 func (x *WorkloadKind) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[656]
+	mi := &file_kairship_proto_msgTypes[673]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55695,7 +57367,7 @@ func (x *WorkloadKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadKind.ProtoReflect.Descriptor instead.
 func (*WorkloadKind) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{656}
+	return file_kairship_proto_rawDescGZIP(), []int{673}
 }
 
 // What workloads can be ordered by.
@@ -55707,7 +57379,7 @@ type WorkloadOrderField struct {
 
 func (x *WorkloadOrderField) Reset() {
 	*x = WorkloadOrderField{}
-	mi := &file_kairship_proto_msgTypes[657]
+	mi := &file_kairship_proto_msgTypes[674]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55719,7 +57391,7 @@ func (x *WorkloadOrderField) String() string {
 func (*WorkloadOrderField) ProtoMessage() {}
 
 func (x *WorkloadOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[657]
+	mi := &file_kairship_proto_msgTypes[674]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55732,7 +57404,7 @@ func (x *WorkloadOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadOrderField.ProtoReflect.Descriptor instead.
 func (*WorkloadOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{657}
+	return file_kairship_proto_rawDescGZIP(), []int{674}
 }
 
 // What became of one of many workloads.
@@ -55744,7 +57416,7 @@ type WorkloadOutcome struct {
 
 func (x *WorkloadOutcome) Reset() {
 	*x = WorkloadOutcome{}
-	mi := &file_kairship_proto_msgTypes[658]
+	mi := &file_kairship_proto_msgTypes[675]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55756,7 +57428,7 @@ func (x *WorkloadOutcome) String() string {
 func (*WorkloadOutcome) ProtoMessage() {}
 
 func (x *WorkloadOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[658]
+	mi := &file_kairship_proto_msgTypes[675]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55769,7 +57441,7 @@ func (x *WorkloadOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadOutcome.ProtoReflect.Descriptor instead.
 func (*WorkloadOutcome) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{658}
+	return file_kairship_proto_rawDescGZIP(), []int{675}
 }
 
 // How a Service can be reached from outside of a cluster.
@@ -55781,7 +57453,7 @@ type WorkloadServiceType struct {
 
 func (x *WorkloadServiceType) Reset() {
 	*x = WorkloadServiceType{}
-	mi := &file_kairship_proto_msgTypes[659]
+	mi := &file_kairship_proto_msgTypes[676]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55793,7 +57465,7 @@ func (x *WorkloadServiceType) String() string {
 func (*WorkloadServiceType) ProtoMessage() {}
 
 func (x *WorkloadServiceType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[659]
+	mi := &file_kairship_proto_msgTypes[676]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55806,7 +57478,7 @@ func (x *WorkloadServiceType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadServiceType.ProtoReflect.Descriptor instead.
 func (*WorkloadServiceType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{659}
+	return file_kairship_proto_rawDescGZIP(), []int{676}
 }
 
 var File_kairship_proto protoreflect.FileDescriptor
@@ -58613,6 +60285,126 @@ const file_kairship_proto_rawDesc = "" +
 	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +
 	"\n" +
 	"extensions\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"extensions\"\xa5\x04\n" +
+	"\x1eListMemberClusterEventsRequest\x12\x1f\n" +
+	"\binstance\x18\x01 \x01(\tH\x00R\binstance\x88\x01\x01\x12\x1d\n" +
+	"\acluster\x18\x02 \x01(\tH\x01R\acluster\x88\x01\x01\x12\x19\n" +
+	"\x05first\x18\x03 \x01(\x05H\x02R\x05first\x88\x01\x01\x12\x19\n" +
+	"\x05after\x18\x04 \x01(\tH\x03R\x05after\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"namespaces\x18\x05 \x03(\tR\n" +
+	"namespaces\x12\x17\n" +
+	"\x04type\x18\x06 \x01(\tH\x04R\x04type\x88\x01\x01\x12\x1b\n" +
+	"\x06reason\x18\a \x01(\tH\x05R\x06reason\x88\x01\x01\x12(\n" +
+	"\rinvolved_kind\x18\b \x01(\tH\x06R\finvolvedKind\x88\x01\x01\x12(\n" +
+	"\rinvolved_name\x18\t \x01(\tH\aR\finvolvedName\x88\x01\x01\x12=\n" +
+	"\border_by\x18\n" +
+	" \x01(\x0e2\".kairship.v1.EventOrderField.ValueR\aorderBy\x12?\n" +
+	"\tdirection\x18\v \x01(\x0e2!.kairship.v1.OrderDirection.ValueR\tdirectionB\v\n" +
+	"\t_instanceB\n" +
+	"\n" +
+	"\b_clusterB\b\n" +
+	"\x06_firstB\b\n" +
+	"\x06_afterB\a\n" +
+	"\x05_typeB\t\n" +
+	"\a_reasonB\x10\n" +
+	"\x0e_involved_kindB\x10\n" +
+	"\x0e_involved_name\"\xbe\x01\n" +
+	"\x1fListMemberClusterEventsResponse\x124\n" +
+	"\x06result\x18\x01 \x01(\v2\x1c.kairship.v1.EventConnectionR\x06result\x12,\n" +
+	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +
+	"\n" +
+	"extensions\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"extensions\"\x8e\x04\n" +
+	"!ListMemberClusterIngressesRequest\x12\x1f\n" +
+	"\binstance\x18\x01 \x01(\tH\x00R\binstance\x88\x01\x01\x12\x1d\n" +
+	"\acluster\x18\x02 \x01(\tH\x01R\acluster\x88\x01\x01\x12\x19\n" +
+	"\x05first\x18\x03 \x01(\x05H\x02R\x05first\x88\x01\x01\x12\x19\n" +
+	"\x05after\x18\x04 \x01(\tH\x03R\x05after\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"namespaces\x18\x05 \x03(\tR\n" +
+	"namespaces\x12\x12\n" +
+	"\x04name\x18\x06 \x03(\tR\x04name\x12(\n" +
+	"\rname_contains\x18\a \x01(\tH\x04R\fnameContains\x88\x01\x01\x12*\n" +
+	"\x0elabel_selector\x18\b \x01(\tH\x05R\rlabelSelector\x88\x01\x01\x12\x14\n" +
+	"\x05owner\x18\t \x03(\tR\x05owner\x12@\n" +
+	"\border_by\x18\n" +
+	" \x01(\x0e2%.kairship.v1.ResourceOrderField.ValueR\aorderBy\x12?\n" +
+	"\tdirection\x18\v \x01(\x0e2!.kairship.v1.OrderDirection.ValueR\tdirectionB\v\n" +
+	"\t_instanceB\n" +
+	"\n" +
+	"\b_clusterB\b\n" +
+	"\x06_firstB\b\n" +
+	"\x06_afterB\x10\n" +
+	"\x0e_name_containsB\x11\n" +
+	"\x0f_label_selector\"\xc4\x01\n" +
+	"\"ListMemberClusterIngressesResponse\x127\n" +
+	"\x06result\x18\x01 \x01(\v2\x1f.kairship.v1.ResourceConnectionR\x06result\x12,\n" +
+	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +
+	"\n" +
+	"extensions\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"extensions\"\x8f\x04\n" +
+	"\"ListMemberClusterNamespacesRequest\x12\x1f\n" +
+	"\binstance\x18\x01 \x01(\tH\x00R\binstance\x88\x01\x01\x12\x1d\n" +
+	"\acluster\x18\x02 \x01(\tH\x01R\acluster\x88\x01\x01\x12\x19\n" +
+	"\x05first\x18\x03 \x01(\x05H\x02R\x05first\x88\x01\x01\x12\x19\n" +
+	"\x05after\x18\x04 \x01(\tH\x03R\x05after\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"namespaces\x18\x05 \x03(\tR\n" +
+	"namespaces\x12\x12\n" +
+	"\x04name\x18\x06 \x03(\tR\x04name\x12(\n" +
+	"\rname_contains\x18\a \x01(\tH\x04R\fnameContains\x88\x01\x01\x12*\n" +
+	"\x0elabel_selector\x18\b \x01(\tH\x05R\rlabelSelector\x88\x01\x01\x12\x14\n" +
+	"\x05owner\x18\t \x03(\tR\x05owner\x12@\n" +
+	"\border_by\x18\n" +
+	" \x01(\x0e2%.kairship.v1.ResourceOrderField.ValueR\aorderBy\x12?\n" +
+	"\tdirection\x18\v \x01(\x0e2!.kairship.v1.OrderDirection.ValueR\tdirectionB\v\n" +
+	"\t_instanceB\n" +
+	"\n" +
+	"\b_clusterB\b\n" +
+	"\x06_firstB\b\n" +
+	"\x06_afterB\x10\n" +
+	"\x0e_name_containsB\x11\n" +
+	"\x0f_label_selector\"\xc5\x01\n" +
+	"#ListMemberClusterNamespacesResponse\x127\n" +
+	"\x06result\x18\x01 \x01(\v2\x1f.kairship.v1.ResourceConnectionR\x06result\x12,\n" +
+	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +
+	"\n" +
+	"extensions\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"extensions\"\x94\x05\n" +
+	"\x1cListMemberClusterPodsRequest\x12\x1f\n" +
+	"\binstance\x18\x01 \x01(\tH\x00R\binstance\x88\x01\x01\x12\x1d\n" +
+	"\acluster\x18\x02 \x01(\tH\x01R\acluster\x88\x01\x01\x12\x19\n" +
+	"\x05first\x18\x03 \x01(\x05H\x02R\x05first\x88\x01\x01\x12\x19\n" +
+	"\x05after\x18\x04 \x01(\tH\x03R\x05after\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"namespaces\x18\x05 \x03(\tR\n" +
+	"namespaces\x12\x12\n" +
+	"\x04name\x18\x06 \x03(\tR\x04name\x12(\n" +
+	"\rname_contains\x18\a \x01(\tH\x04R\fnameContains\x88\x01\x01\x121\n" +
+	"\x05phase\x18\b \x03(\x0e2\x1b.kairship.v1.PodPhase.ValueR\x05phase\x12\x19\n" +
+	"\x05ready\x18\t \x01(\bH\x05R\x05ready\x88\x01\x01\x12\x12\n" +
+	"\x04node\x18\n" +
+	" \x03(\tR\x04node\x12*\n" +
+	"\x0elabel_selector\x18\v \x01(\tH\x06R\rlabelSelector\x88\x01\x01\x12\x16\n" +
+	"\x06images\x18\f \x03(\tR\x06images\x12\x17\n" +
+	"\x04text\x18\r \x01(\tH\aR\x04text\x88\x01\x01\x12;\n" +
+	"\border_by\x18\x0e \x01(\x0e2 .kairship.v1.PodOrderField.ValueR\aorderBy\x12?\n" +
+	"\tdirection\x18\x0f \x01(\x0e2!.kairship.v1.OrderDirection.ValueR\tdirectionB\v\n" +
+	"\t_instanceB\n" +
+	"\n" +
+	"\b_clusterB\b\n" +
+	"\x06_firstB\b\n" +
+	"\x06_afterB\x10\n" +
+	"\x0e_name_containsB\b\n" +
+	"\x06_readyB\x11\n" +
+	"\x0f_label_selectorB\a\n" +
+	"\x05_text\"\xba\x01\n" +
+	"\x1dListMemberClusterPodsResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.kairship.v1.PodConnectionR\x06result\x12,\n" +
+	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +
+	"\n" +
+	"extensions\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
 	"extensions\"\xbd\x05\n" +
 	"!ListMemberClusterResourcesRequest\x12\x1f\n" +
 	"\binstance\x18\x01 \x01(\tH\x00R\binstance\x88\x01\x01\x12\x1d\n" +
@@ -58651,6 +60443,34 @@ const file_kairship_proto_rawDesc = "" +
 	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +
 	"\n" +
 	"extensions\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"extensions\"\x8d\x04\n" +
+	" ListMemberClusterServicesRequest\x12\x1f\n" +
+	"\binstance\x18\x01 \x01(\tH\x00R\binstance\x88\x01\x01\x12\x1d\n" +
+	"\acluster\x18\x02 \x01(\tH\x01R\acluster\x88\x01\x01\x12\x19\n" +
+	"\x05first\x18\x03 \x01(\x05H\x02R\x05first\x88\x01\x01\x12\x19\n" +
+	"\x05after\x18\x04 \x01(\tH\x03R\x05after\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"namespaces\x18\x05 \x03(\tR\n" +
+	"namespaces\x12\x12\n" +
+	"\x04name\x18\x06 \x03(\tR\x04name\x12(\n" +
+	"\rname_contains\x18\a \x01(\tH\x04R\fnameContains\x88\x01\x01\x12*\n" +
+	"\x0elabel_selector\x18\b \x01(\tH\x05R\rlabelSelector\x88\x01\x01\x12\x14\n" +
+	"\x05owner\x18\t \x03(\tR\x05owner\x12@\n" +
+	"\border_by\x18\n" +
+	" \x01(\x0e2%.kairship.v1.ResourceOrderField.ValueR\aorderBy\x12?\n" +
+	"\tdirection\x18\v \x01(\x0e2!.kairship.v1.OrderDirection.ValueR\tdirectionB\v\n" +
+	"\t_instanceB\n" +
+	"\n" +
+	"\b_clusterB\b\n" +
+	"\x06_firstB\b\n" +
+	"\x06_afterB\x10\n" +
+	"\x0e_name_containsB\x11\n" +
+	"\x0f_label_selector\"\xc3\x01\n" +
+	"!ListMemberClusterServicesResponse\x127\n" +
+	"\x06result\x18\x01 \x01(\v2\x1f.kairship.v1.ResourceConnectionR\x06result\x12,\n" +
+	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +
+	"\n" +
+	"extensions\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
 	"extensions\"\xde\x02\n" +
 	" ListMemberClusterTimelineRequest\x12\x1f\n" +
 	"\binstance\x18\x01 \x01(\tH\x00R\binstance\x88\x01\x01\x12\x1d\n" +
@@ -58667,6 +60487,35 @@ const file_kairship_proto_rawDesc = "" +
 	"\x06_after\"\xc8\x01\n" +
 	"!ListMemberClusterTimelineResponse\x12<\n" +
 	"\x06result\x18\x01 \x01(\v2$.kairship.v1.TimelineEntryConnectionR\x06result\x12,\n" +
+	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +
+	"\n" +
+	"extensions\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"extensions\"\xc5\x04\n" +
+	"!ListMemberClusterWorkloadsRequest\x12\x1f\n" +
+	"\binstance\x18\x01 \x01(\tH\x00R\binstance\x88\x01\x01\x12\x1d\n" +
+	"\acluster\x18\x02 \x01(\tH\x01R\acluster\x88\x01\x01\x125\n" +
+	"\x05kinds\x18\x03 \x03(\x0e2\x1f.kairship.v1.WorkloadKind.ValueR\x05kinds\x12\x19\n" +
+	"\x05first\x18\x04 \x01(\x05H\x02R\x05first\x88\x01\x01\x12\x19\n" +
+	"\x05after\x18\x05 \x01(\tH\x03R\x05after\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"namespaces\x18\x06 \x03(\tR\n" +
+	"namespaces\x12\x12\n" +
+	"\x04name\x18\a \x03(\tR\x04name\x12(\n" +
+	"\rname_contains\x18\b \x01(\tH\x04R\fnameContains\x88\x01\x01\x12*\n" +
+	"\x0elabel_selector\x18\t \x01(\tH\x05R\rlabelSelector\x88\x01\x01\x12\x14\n" +
+	"\x05owner\x18\n" +
+	" \x03(\tR\x05owner\x12@\n" +
+	"\border_by\x18\v \x01(\x0e2%.kairship.v1.ResourceOrderField.ValueR\aorderBy\x12?\n" +
+	"\tdirection\x18\f \x01(\x0e2!.kairship.v1.OrderDirection.ValueR\tdirectionB\v\n" +
+	"\t_instanceB\n" +
+	"\n" +
+	"\b_clusterB\b\n" +
+	"\x06_firstB\b\n" +
+	"\x06_afterB\x10\n" +
+	"\x0e_name_containsB\x11\n" +
+	"\x0f_label_selector\"\xc4\x01\n" +
+	"\"ListMemberClusterWorkloadsResponse\x127\n" +
+	"\x06result\x18\x01 \x01(\v2\x1f.kairship.v1.ResourceConnectionR\x06result\x12,\n" +
 	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +
 	"\n" +
 	"extensions\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
@@ -60223,7 +62072,7 @@ const file_kairship_proto_rawDesc = "" +
 	"\x1eReplicaSchedulingStrategyInput\x12`\n" +
 	"\x17replica_scheduling_type\x18\x01 \x01(\x0e2(.kairship.v1.ReplicaSchedulingType.ValueR\x15replicaSchedulingType\x12l\n" +
 	"\x1breplica_division_preference\x18\x02 \x01(\x0e2,.kairship.v1.ReplicaDivisionPreference.ValueR\x19replicaDivisionPreference\x12Q\n" +
-	"\x11weight_preference\x18\x03 \x01(\v2$.kairship.v1.ClusterPreferencesInputR\x10weightPreference\"\xe6\a\n" +
+	"\x11weight_preference\x18\x03 \x01(\v2$.kairship.v1.ClusterPreferencesInputR\x10weightPreference\"\x85\t\n" +
 	"\bResource\x12&\n" +
 	"\fcluster_name\x18\x01 \x01(\tH\x00R\vclusterName\x88\x01\x01\x12$\n" +
 	"\vapi_version\x18\x02 \x01(\tH\x01R\n" +
@@ -60249,7 +62098,10 @@ const file_kairship_proto_rawDesc = "" +
 	"created_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12.\n" +
 	"\x10resource_version\x18\x11 \x01(\tH\aR\x0fresourceVersion\x88\x01\x01\x124\n" +
 	"\tfreshness\x18\x12 \x01(\v2\x16.kairship.v1.FreshnessR\tfreshness\x122\n" +
-	"\bmanifest\x18\x13 \x01(\v2\x16.google.protobuf.ValueR\bmanifestB\x0f\n" +
+	"\bmanifest\x18\x13 \x01(\v2\x16.google.protobuf.ValueR\bmanifest\x126\n" +
+	"\aingress\x18\x14 \x01(\v2\x1c.kairship.v1.ResourceIngressR\aingress\x126\n" +
+	"\aservice\x18\x15 \x01(\v2\x1c.kairship.v1.ResourceServiceR\aservice\x12-\n" +
+	"\x04runs\x18\x16 \x01(\v2\x19.kairship.v1.ResourceRunsR\x04runsB\x0f\n" +
 	"\r_cluster_nameB\x0e\n" +
 	"\f_api_versionB\a\n" +
 	"\x05_kindB\f\n" +
@@ -60302,7 +62154,26 @@ const file_kairship_proto_rawDesc = "" +
 	"\vtotal_count\x18\x03 \x01(\x05H\x00R\n" +
 	"totalCount\x88\x01\x01\x124\n" +
 	"\tfreshness\x18\x04 \x01(\v2\x16.kairship.v1.FreshnessR\tfreshnessB\x0e\n" +
-	"\f_total_count\"u\n" +
+	"\f_total_count\"\xb7\x01\n" +
+	"\x0fResourceIngress\x12\"\n" +
+	"\n" +
+	"class_name\x18\x01 \x01(\tH\x00R\tclassName\x88\x01\x01\x12\x1c\n" +
+	"\taddresses\x18\x02 \x03(\tR\taddresses\x12\x1b\n" +
+	"\ttls_hosts\x18\x03 \x03(\tR\btlsHosts\x126\n" +
+	"\x05rules\x18\x04 \x03(\v2 .kairship.v1.ResourceIngressRuleR\x05rulesB\r\n" +
+	"\v_class_name\"\xfb\x01\n" +
+	"\x13ResourceIngressRule\x12\x17\n" +
+	"\x04host\x18\x01 \x01(\tH\x00R\x04host\x88\x01\x01\x12\x17\n" +
+	"\x04path\x18\x02 \x01(\tH\x01R\x04path\x88\x01\x01\x12 \n" +
+	"\tpath_type\x18\x03 \x01(\tH\x02R\bpathType\x88\x01\x01\x12&\n" +
+	"\fservice_name\x18\x04 \x01(\tH\x03R\vserviceName\x88\x01\x01\x12&\n" +
+	"\fservice_port\x18\x05 \x01(\tH\x04R\vservicePort\x88\x01\x01B\a\n" +
+	"\x05_hostB\a\n" +
+	"\x05_pathB\f\n" +
+	"\n" +
+	"_path_typeB\x0f\n" +
+	"\r_service_nameB\x0f\n" +
+	"\r_service_port\"u\n" +
 	"\x19ResourceMetricSourceInput\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x126\n" +
 	"\x06target\x18\x02 \x01(\v2\x1e.kairship.v1.MetricTargetInputR\x06targetB\a\n" +
@@ -60330,7 +62201,14 @@ const file_kairship_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x1f\n" +
 	"\bquantity\x18\x02 \x01(\tH\x01R\bquantity\x88\x01\x01B\a\n" +
 	"\x05_nameB\v\n" +
-	"\t_quantity\"\x8a\x02\n" +
+	"\t_quantity\"v\n" +
+	"\fResourceRuns\x12\x16\n" +
+	"\x06images\x18\x01 \x03(\tR\x06images\x12\x1d\n" +
+	"\adesired\x18\x02 \x01(\x05H\x00R\adesired\x88\x01\x01\x12\x19\n" +
+	"\x05ready\x18\x03 \x01(\x05H\x01R\x05ready\x88\x01\x01B\n" +
+	"\n" +
+	"\b_desiredB\b\n" +
+	"\x06_ready\"\x8a\x02\n" +
 	"\x15ResourceSelectorInput\x12$\n" +
 	"\vapi_version\x18\x01 \x01(\tH\x00R\n" +
 	"apiVersion\x88\x01\x01\x12\x17\n" +
@@ -60342,7 +62220,30 @@ const file_kairship_proto_rawDesc = "" +
 	"\x05_kindB\f\n" +
 	"\n" +
 	"_namespaceB\a\n" +
-	"\x05_name\"\x93\x01\n" +
+	"\x05_name\"\x97\x02\n" +
+	"\x0fResourceService\x12\x17\n" +
+	"\x04type\x18\x01 \x01(\tH\x00R\x04type\x88\x01\x01\x12 \n" +
+	"\fcluster_i_ps\x18\x02 \x03(\tR\n" +
+	"clusterIPs\x12\x1c\n" +
+	"\taddresses\x18\x03 \x03(\tR\taddresses\x12(\n" +
+	"\rexternal_name\x18\x04 \x01(\tH\x01R\fexternalName\x88\x01\x01\x126\n" +
+	"\x05ports\x18\x05 \x03(\v2 .kairship.v1.ResourceServicePortR\x05ports\x12.\n" +
+	"\bselector\x18\x06 \x03(\v2\x12.kairship.v1.LabelR\bselectorB\a\n" +
+	"\x05_typeB\x10\n" +
+	"\x0e_external_name\"\xed\x01\n" +
+	"\x13ResourceServicePort\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x1f\n" +
+	"\bprotocol\x18\x02 \x01(\tH\x01R\bprotocol\x88\x01\x01\x12\x17\n" +
+	"\x04port\x18\x03 \x01(\x05H\x02R\x04port\x88\x01\x01\x12$\n" +
+	"\vtarget_port\x18\x04 \x01(\tH\x03R\n" +
+	"targetPort\x88\x01\x01\x12 \n" +
+	"\tnode_port\x18\x05 \x01(\x05H\x04R\bnodePort\x88\x01\x01B\a\n" +
+	"\x05_nameB\v\n" +
+	"\t_protocolB\a\n" +
+	"\x05_portB\x0e\n" +
+	"\f_target_portB\f\n" +
+	"\n" +
+	"_node_port\"\x93\x01\n" +
 	"\x16RestartWorkloadPayload\x121\n" +
 	"\bworkload\x18\x01 \x01(\v2\x15.kairship.v1.WorkloadR\bworkload\x120\n" +
 	"\x11consistency_token\x18\x02 \x01(\tH\x00R\x10consistencyToken\x88\x01\x01B\x14\n" +
@@ -62345,7 +64246,7 @@ const file_kairship_proto_rawDesc = "" +
 	"\n" +
 	"CLUSTER_IP\x10\x01\x12\r\n" +
 	"\tNODE_PORT\x10\x02\x12\x11\n" +
-	"\rLOAD_BALANCER\x10\x032\xe7v\n" +
+	"\rLOAD_BALANCER\x10\x032\xea|\n" +
 	"\bKairship\x12O\n" +
 	"\tGetViewer\x12\x1d.kairship.v1.GetViewerRequest\x1a\x1e.kairship.v1.GetViewerResponse\"\x03\x90\x02\x01\x12p\n" +
 	"\x14GetViewerPermissions\x12(.kairship.v1.GetViewerPermissionsRequest\x1a).kairship.v1.GetViewerPermissionsResponse\"\x03\x90\x02\x01\x12d\n" +
@@ -62411,9 +64312,15 @@ const file_kairship_proto_rawDesc = "" +
 	"\x10GetMemberCluster\x12$.kairship.v1.GetMemberClusterRequest\x1a%.kairship.v1.GetMemberClusterResponse\"\x03\x90\x02\x01\x12s\n" +
 	"\x15GetMemberClusterUsage\x12).kairship.v1.GetMemberClusterUsageRequest\x1a*.kairship.v1.GetMemberClusterUsageResponse\"\x03\x90\x02\x01\x12R\n" +
 	"\vJoinCluster\x12\x1f.kairship.v1.JoinClusterRequest\x1a .kairship.v1.JoinClusterResponse\"\x00\x12d\n" +
-	"\x10ListClusterNodes\x12$.kairship.v1.ListClusterNodesRequest\x1a%.kairship.v1.ListClusterNodesResponse\"\x03\x90\x02\x01\x12\x82\x01\n" +
+	"\x10ListClusterNodes\x12$.kairship.v1.ListClusterNodesRequest\x1a%.kairship.v1.ListClusterNodesResponse\"\x03\x90\x02\x01\x12y\n" +
+	"\x17ListMemberClusterEvents\x12+.kairship.v1.ListMemberClusterEventsRequest\x1a,.kairship.v1.ListMemberClusterEventsResponse\"\x03\x90\x02\x01\x12\x82\x01\n" +
+	"\x1aListMemberClusterIngresses\x12..kairship.v1.ListMemberClusterIngressesRequest\x1a/.kairship.v1.ListMemberClusterIngressesResponse\"\x03\x90\x02\x01\x12\x85\x01\n" +
+	"\x1bListMemberClusterNamespaces\x12/.kairship.v1.ListMemberClusterNamespacesRequest\x1a0.kairship.v1.ListMemberClusterNamespacesResponse\"\x03\x90\x02\x01\x12s\n" +
+	"\x15ListMemberClusterPods\x12).kairship.v1.ListMemberClusterPodsRequest\x1a*.kairship.v1.ListMemberClusterPodsResponse\"\x03\x90\x02\x01\x12\x82\x01\n" +
 	"\x1aListMemberClusterResources\x12..kairship.v1.ListMemberClusterResourcesRequest\x1a/.kairship.v1.ListMemberClusterResourcesResponse\"\x03\x90\x02\x01\x12\x7f\n" +
-	"\x19ListMemberClusterTimeline\x12-.kairship.v1.ListMemberClusterTimelineRequest\x1a..kairship.v1.ListMemberClusterTimelineResponse\"\x03\x90\x02\x01\x12j\n" +
+	"\x19ListMemberClusterServices\x12-.kairship.v1.ListMemberClusterServicesRequest\x1a..kairship.v1.ListMemberClusterServicesResponse\"\x03\x90\x02\x01\x12\x7f\n" +
+	"\x19ListMemberClusterTimeline\x12-.kairship.v1.ListMemberClusterTimelineRequest\x1a..kairship.v1.ListMemberClusterTimelineResponse\"\x03\x90\x02\x01\x12\x82\x01\n" +
+	"\x1aListMemberClusterWorkloads\x12..kairship.v1.ListMemberClusterWorkloadsRequest\x1a/.kairship.v1.ListMemberClusterWorkloadsResponse\"\x03\x90\x02\x01\x12j\n" +
 	"\x12ListMemberClusters\x12&.kairship.v1.ListMemberClustersRequest\x1a'.kairship.v1.ListMemberClustersResponse\"\x03\x90\x02\x01\x12p\n" +
 	"\x15UncordonMemberCluster\x12).kairship.v1.UncordonMemberClusterRequest\x1a*.kairship.v1.UncordonMemberClusterResponse\"\x00\x12X\n" +
 	"\rUnjoinCluster\x12!.kairship.v1.UnjoinClusterRequest\x1a\".kairship.v1.UnjoinClusterResponse\"\x00\x12j\n" +
@@ -62503,7 +64410,7 @@ func file_kairship_proto_rawDescGZIP() []byte {
 }
 
 var file_kairship_proto_enumTypes = make([]protoimpl.EnumInfo, 82)
-var file_kairship_proto_msgTypes = make([]protoimpl.MessageInfo, 660)
+var file_kairship_proto_msgTypes = make([]protoimpl.MessageInfo, 677)
 var file_kairship_proto_goTypes = []any{
 	(AccessVerb_Value)(0),                                 // 0: kairship.v1.AccessVerb.Value
 	(ActivationPreference_Value)(0),                       // 1: kairship.v1.ActivationPreference.Value
@@ -62884,473 +64791,490 @@ var file_kairship_proto_goTypes = []any{
 	(*ListInstanceWorkloadsResponse)(nil),                 // 376: kairship.v1.ListInstanceWorkloadsResponse
 	(*ListInstancesRequest)(nil),                          // 377: kairship.v1.ListInstancesRequest
 	(*ListInstancesResponse)(nil),                         // 378: kairship.v1.ListInstancesResponse
-	(*ListMemberClusterResourcesRequest)(nil),             // 379: kairship.v1.ListMemberClusterResourcesRequest
-	(*ListMemberClusterResourcesResponse)(nil),            // 380: kairship.v1.ListMemberClusterResourcesResponse
-	(*ListMemberClusterTimelineRequest)(nil),              // 381: kairship.v1.ListMemberClusterTimelineRequest
-	(*ListMemberClusterTimelineResponse)(nil),             // 382: kairship.v1.ListMemberClusterTimelineResponse
-	(*ListMemberClustersRequest)(nil),                     // 383: kairship.v1.ListMemberClustersRequest
-	(*ListMemberClustersResponse)(nil),                    // 384: kairship.v1.ListMemberClustersResponse
-	(*ListMultiClusterServicesRequest)(nil),               // 385: kairship.v1.ListMultiClusterServicesRequest
-	(*ListMultiClusterServicesResponse)(nil),              // 386: kairship.v1.ListMultiClusterServicesResponse
-	(*ListNamespacesRequest)(nil),                         // 387: kairship.v1.ListNamespacesRequest
-	(*ListNamespacesResponse)(nil),                        // 388: kairship.v1.ListNamespacesResponse
-	(*ListOverridePoliciesRequest)(nil),                   // 389: kairship.v1.ListOverridePoliciesRequest
-	(*ListOverridePoliciesResponse)(nil),                  // 390: kairship.v1.ListOverridePoliciesResponse
-	(*ListOverridePolicyTimelineRequest)(nil),             // 391: kairship.v1.ListOverridePolicyTimelineRequest
-	(*ListOverridePolicyTimelineResponse)(nil),            // 392: kairship.v1.ListOverridePolicyTimelineResponse
-	(*ListPodsRequest)(nil),                               // 393: kairship.v1.ListPodsRequest
-	(*ListPodsResponse)(nil),                              // 394: kairship.v1.ListPodsResponse
-	(*ListPropagationPoliciesRequest)(nil),                // 395: kairship.v1.ListPropagationPoliciesRequest
-	(*ListPropagationPoliciesResponse)(nil),               // 396: kairship.v1.ListPropagationPoliciesResponse
-	(*ListPropagationPolicyTimelineRequest)(nil),          // 397: kairship.v1.ListPropagationPolicyTimelineRequest
-	(*ListPropagationPolicyTimelineResponse)(nil),         // 398: kairship.v1.ListPropagationPolicyTimelineResponse
-	(*ListPropagationPolicyWorkloadsRequest)(nil),         // 399: kairship.v1.ListPropagationPolicyWorkloadsRequest
-	(*ListPropagationPolicyWorkloadsResponse)(nil),        // 400: kairship.v1.ListPropagationPolicyWorkloadsResponse
-	(*ListResourcesRequest)(nil),                          // 401: kairship.v1.ListResourcesRequest
-	(*ListResourcesResponse)(nil),                         // 402: kairship.v1.ListResourcesResponse
-	(*ListRoleBindingsRequest)(nil),                       // 403: kairship.v1.ListRoleBindingsRequest
-	(*ListRoleBindingsResponse)(nil),                      // 404: kairship.v1.ListRoleBindingsResponse
-	(*ListWorkloadEventsRequest)(nil),                     // 405: kairship.v1.ListWorkloadEventsRequest
-	(*ListWorkloadEventsResponse)(nil),                    // 406: kairship.v1.ListWorkloadEventsResponse
-	(*ListWorkloadRebalancersRequest)(nil),                // 407: kairship.v1.ListWorkloadRebalancersRequest
-	(*ListWorkloadRebalancersResponse)(nil),               // 408: kairship.v1.ListWorkloadRebalancersResponse
-	(*ListWorkloadRevisionsRequest)(nil),                  // 409: kairship.v1.ListWorkloadRevisionsRequest
-	(*ListWorkloadRevisionsResponse)(nil),                 // 410: kairship.v1.ListWorkloadRevisionsResponse
-	(*ListWorkloadTimelineRequest)(nil),                   // 411: kairship.v1.ListWorkloadTimelineRequest
-	(*ListWorkloadTimelineResponse)(nil),                  // 412: kairship.v1.ListWorkloadTimelineResponse
-	(*ListWorkloadsRequest)(nil),                          // 413: kairship.v1.ListWorkloadsRequest
-	(*ListWorkloadsResponse)(nil),                         // 414: kairship.v1.ListWorkloadsResponse
-	(*LoadBalancerIngress)(nil),                           // 415: kairship.v1.LoadBalancerIngress
-	(*ManagedBy)(nil),                                     // 416: kairship.v1.ManagedBy
-	(*ManifestChange)(nil),                                // 417: kairship.v1.ManifestChange
-	(*ManifestPreview)(nil),                               // 418: kairship.v1.ManifestPreview
-	(*ManifestPreviewItem)(nil),                           // 419: kairship.v1.ManifestPreviewItem
-	(*ManifestResult)(nil),                                // 420: kairship.v1.ManifestResult
-	(*MemberCluster)(nil),                                 // 421: kairship.v1.MemberCluster
-	(*MemberClusterChange)(nil),                           // 422: kairship.v1.MemberClusterChange
-	(*MemberClusterConnection)(nil),                       // 423: kairship.v1.MemberClusterConnection
-	(*MemberClusterUsage)(nil),                            // 424: kairship.v1.MemberClusterUsage
-	(*MemberObject)(nil),                                  // 425: kairship.v1.MemberObject
-	(*MetricIdentifierInput)(nil),                         // 426: kairship.v1.MetricIdentifierInput
-	(*MetricSpecInput)(nil),                               // 427: kairship.v1.MetricSpecInput
-	(*MetricTargetInput)(nil),                             // 428: kairship.v1.MetricTargetInput
-	(*MoveClusterPayload)(nil),                            // 429: kairship.v1.MoveClusterPayload
-	(*MoveClusterRequest)(nil),                            // 430: kairship.v1.MoveClusterRequest
-	(*MoveClusterResponse)(nil),                           // 431: kairship.v1.MoveClusterResponse
-	(*MoveWorkloadPayload)(nil),                           // 432: kairship.v1.MoveWorkloadPayload
-	(*MoveWorkloadRequest)(nil),                           // 433: kairship.v1.MoveWorkloadRequest
-	(*MoveWorkloadResponse)(nil),                          // 434: kairship.v1.MoveWorkloadResponse
-	(*MultiClusterService)(nil),                           // 435: kairship.v1.MultiClusterService
-	(*MultiClusterServiceConnection)(nil),                 // 436: kairship.v1.MultiClusterServiceConnection
-	(*MultiClusterServiceSpec)(nil),                       // 437: kairship.v1.MultiClusterServiceSpec
-	(*MultiClusterServiceSpecInput)(nil),                  // 438: kairship.v1.MultiClusterServiceSpecInput
-	(*MutationProblem)(nil),                               // 439: kairship.v1.MutationProblem
-	(*Namespace)(nil),                                     // 440: kairship.v1.Namespace
-	(*NamespaceConnection)(nil),                           // 441: kairship.v1.NamespaceConnection
-	(*NodeAllocation)(nil),                                // 442: kairship.v1.NodeAllocation
-	(*NodeResources)(nil),                                 // 443: kairship.v1.NodeResources
-	(*ObjectMetricSourceInput)(nil),                       // 444: kairship.v1.ObjectMetricSourceInput
-	(*OperationCluster)(nil),                              // 445: kairship.v1.OperationCluster
-	(*OperationProgress)(nil),                             // 446: kairship.v1.OperationProgress
-	(*OperationStep)(nil),                                 // 447: kairship.v1.OperationStep
-	(*OverflowClusterAffinityInput)(nil),                  // 448: kairship.v1.OverflowClusterAffinityInput
-	(*OverriddenImage)(nil),                               // 449: kairship.v1.OverriddenImage
-	(*OverridePolicy)(nil),                                // 450: kairship.v1.OverridePolicy
-	(*OverridePolicyConnection)(nil),                      // 451: kairship.v1.OverridePolicyConnection
-	(*OverridePolicyLike)(nil),                            // 452: kairship.v1.OverridePolicyLike
-	(*OverrideSpecInput)(nil),                             // 453: kairship.v1.OverrideSpecInput
-	(*OverridersInput)(nil),                               // 454: kairship.v1.OverridersInput
-	(*PageInfo)(nil),                                      // 455: kairship.v1.PageInfo
-	(*PatchResourcePayload)(nil),                          // 456: kairship.v1.PatchResourcePayload
-	(*PatchResourceRequest)(nil),                          // 457: kairship.v1.PatchResourceRequest
-	(*PatchResourceResponse)(nil),                         // 458: kairship.v1.PatchResourceResponse
-	(*PauseWorkloadPayload)(nil),                          // 459: kairship.v1.PauseWorkloadPayload
-	(*PauseWorkloadRequest)(nil),                          // 460: kairship.v1.PauseWorkloadRequest
-	(*PauseWorkloadResponse)(nil),                         // 461: kairship.v1.PauseWorkloadResponse
-	(*Placement)(nil),                                     // 462: kairship.v1.Placement
-	(*PlacementDrift)(nil),                                // 463: kairship.v1.PlacementDrift
-	(*PlaintextOverriderInput)(nil),                       // 464: kairship.v1.PlaintextOverriderInput
-	(*Pod)(nil),                                           // 465: kairship.v1.Pod
-	(*PodConnection)(nil),                                 // 466: kairship.v1.PodConnection
-	(*PodContainer)(nil),                                  // 467: kairship.v1.PodContainer
-	(*PodLogEvent)(nil),                                   // 468: kairship.v1.PodLogEvent
-	(*PodLogLine)(nil),                                    // 469: kairship.v1.PodLogLine
-	(*PodLogOmission)(nil),                                // 470: kairship.v1.PodLogOmission
-	(*PodLogs)(nil),                                       // 471: kairship.v1.PodLogs
-	(*PodsMetricSourceInput)(nil),                         // 472: kairship.v1.PodsMetricSourceInput
-	(*Policy)(nil),                                        // 473: kairship.v1.Policy
-	(*PolicyChange)(nil),                                  // 474: kairship.v1.PolicyChange
-	(*PolicyPreview)(nil),                                 // 475: kairship.v1.PolicyPreview
-	(*PolicyReferenceInput)(nil),                          // 476: kairship.v1.PolicyReferenceInput
-	(*PolicySelectsInput)(nil),                            // 477: kairship.v1.PolicySelectsInput
-	(*PolicyUse)(nil),                                     // 478: kairship.v1.PolicyUse
-	(*PolicyUser)(nil),                                    // 479: kairship.v1.PolicyUser
-	(*PreviewApplyRequest)(nil),                           // 480: kairship.v1.PreviewApplyRequest
-	(*PreviewApplyResponse)(nil),                          // 481: kairship.v1.PreviewApplyResponse
-	(*PreviewAssumptionsInput)(nil),                       // 482: kairship.v1.PreviewAssumptionsInput
-	(*PreviewClusterLossRequest)(nil),                     // 483: kairship.v1.PreviewClusterLossRequest
-	(*PreviewClusterLossResponse)(nil),                    // 484: kairship.v1.PreviewClusterLossResponse
-	(*PreviewOverrideRequest)(nil),                        // 485: kairship.v1.PreviewOverrideRequest
-	(*PreviewOverrideResponse)(nil),                       // 486: kairship.v1.PreviewOverrideResponse
-	(*PreviewPolicyRequest)(nil),                          // 487: kairship.v1.PreviewPolicyRequest
-	(*PreviewPolicyResponse)(nil),                         // 488: kairship.v1.PreviewPolicyResponse
-	(*PromoteResourcePayload)(nil),                        // 489: kairship.v1.PromoteResourcePayload
-	(*PromoteResourceRequest)(nil),                        // 490: kairship.v1.PromoteResourceRequest
-	(*PromoteResourceResponse)(nil),                       // 491: kairship.v1.PromoteResourceResponse
-	(*PropagatedObject)(nil),                              // 492: kairship.v1.PropagatedObject
-	(*PropagatedObjects)(nil),                             // 493: kairship.v1.PropagatedObjects
-	(*PropagationPlacementInput)(nil),                     // 494: kairship.v1.PropagationPlacementInput
-	(*PropagationPolicy)(nil),                             // 495: kairship.v1.PropagationPolicy
-	(*PropagationPolicyConnection)(nil),                   // 496: kairship.v1.PropagationPolicyConnection
-	(*PropagationPolicyLike)(nil),                         // 497: kairship.v1.PropagationPolicyLike
-	(*PropagationSpecInput)(nil),                          // 498: kairship.v1.PropagationSpecInput
-	(*PropagationSuspensionInput)(nil),                    // 499: kairship.v1.PropagationSuspensionInput
-	(*QuotaUse)(nil),                                      // 500: kairship.v1.QuotaUse
-	(*ReadyCount)(nil),                                    // 501: kairship.v1.ReadyCount
-	(*RebalanceTargetInput)(nil),                          // 502: kairship.v1.RebalanceTargetInput
-	(*RebalancedWorkload)(nil),                            // 503: kairship.v1.RebalancedWorkload
-	(*RegisterClusterPayload)(nil),                        // 504: kairship.v1.RegisterClusterPayload
-	(*RegisterClusterRequest)(nil),                        // 505: kairship.v1.RegisterClusterRequest
-	(*RegisterClusterResponse)(nil),                       // 506: kairship.v1.RegisterClusterResponse
-	(*RegisterInstancePayload)(nil),                       // 507: kairship.v1.RegisterInstancePayload
-	(*RegisterInstanceRequest)(nil),                       // 508: kairship.v1.RegisterInstanceRequest
-	(*RegisterInstanceResponse)(nil),                      // 509: kairship.v1.RegisterInstanceResponse
-	(*RemoveClusterPayload)(nil),                          // 510: kairship.v1.RemoveClusterPayload
-	(*RemoveClusterRequest)(nil),                          // 511: kairship.v1.RemoveClusterRequest
-	(*RemoveClusterResponse)(nil),                         // 512: kairship.v1.RemoveClusterResponse
-	(*ReplicaCounts)(nil),                                 // 513: kairship.v1.ReplicaCounts
-	(*ReplicaSchedulingStrategyInput)(nil),                // 514: kairship.v1.ReplicaSchedulingStrategyInput
-	(*Resource)(nil),                                      // 515: kairship.v1.Resource
-	(*ResourceBinding)(nil),                               // 516: kairship.v1.ResourceBinding
-	(*ResourceChange)(nil),                                // 517: kairship.v1.ResourceChange
-	(*ResourceConnection)(nil),                            // 518: kairship.v1.ResourceConnection
-	(*ResourceMetricSourceInput)(nil),                     // 519: kairship.v1.ResourceMetricSourceInput
-	(*ResourcePlacement)(nil),                             // 520: kairship.v1.ResourcePlacement
-	(*ResourceQuantityInput)(nil),                         // 521: kairship.v1.ResourceQuantityInput
-	(*ResourceSelectorInput)(nil),                         // 522: kairship.v1.ResourceSelectorInput
-	(*RestartWorkloadPayload)(nil),                        // 523: kairship.v1.RestartWorkloadPayload
-	(*RestartWorkloadRequest)(nil),                        // 524: kairship.v1.RestartWorkloadRequest
-	(*RestartWorkloadResponse)(nil),                       // 525: kairship.v1.RestartWorkloadResponse
-	(*ResumeWorkloadPayload)(nil),                         // 526: kairship.v1.ResumeWorkloadPayload
-	(*ResumeWorkloadRequest)(nil),                         // 527: kairship.v1.ResumeWorkloadRequest
-	(*ResumeWorkloadResponse)(nil),                        // 528: kairship.v1.ResumeWorkloadResponse
-	(*RevokeInstanceRolePayload)(nil),                     // 529: kairship.v1.RevokeInstanceRolePayload
-	(*RevokeInstanceRoleRequest)(nil),                     // 530: kairship.v1.RevokeInstanceRoleRequest
-	(*RevokeInstanceRoleResponse)(nil),                    // 531: kairship.v1.RevokeInstanceRoleResponse
-	(*RoleBinding)(nil),                                   // 532: kairship.v1.RoleBinding
-	(*RoleBindingConnection)(nil),                         // 533: kairship.v1.RoleBindingConnection
-	(*RollbackWorkloadPayload)(nil),                       // 534: kairship.v1.RollbackWorkloadPayload
-	(*RollbackWorkloadRequest)(nil),                       // 535: kairship.v1.RollbackWorkloadRequest
-	(*RollbackWorkloadResponse)(nil),                      // 536: kairship.v1.RollbackWorkloadResponse
-	(*RuleWithClusterInput)(nil),                          // 537: kairship.v1.RuleWithClusterInput
-	(*ScaleTargetInput)(nil),                              // 538: kairship.v1.ScaleTargetInput
-	(*ScaleWorkloadPayload)(nil),                          // 539: kairship.v1.ScaleWorkloadPayload
-	(*ScaleWorkloadRequest)(nil),                          // 540: kairship.v1.ScaleWorkloadRequest
-	(*ScaleWorkloadResponse)(nil),                         // 541: kairship.v1.ScaleWorkloadResponse
-	(*ScalingBehaviorInput)(nil),                          // 542: kairship.v1.ScalingBehaviorInput
-	(*ScalingPolicyInput)(nil),                            // 543: kairship.v1.ScalingPolicyInput
-	(*ScalingRulesInput)(nil),                             // 544: kairship.v1.ScalingRulesInput
-	(*SchedulePriorityInput)(nil),                         // 545: kairship.v1.SchedulePriorityInput
-	(*SearchHit)(nil),                                     // 546: kairship.v1.SearchHit
-	(*SearchRequest)(nil),                                 // 547: kairship.v1.SearchRequest
-	(*SearchResponse)(nil),                                // 548: kairship.v1.SearchResponse
-	(*SearchResult)(nil),                                  // 549: kairship.v1.SearchResult
-	(*ServiceClusterInput)(nil),                           // 550: kairship.v1.ServiceClusterInput
-	(*ServicePortInput)(nil),                              // 551: kairship.v1.ServicePortInput
-	(*SetImagePayload)(nil),                               // 552: kairship.v1.SetImagePayload
-	(*SetImageRequest)(nil),                               // 553: kairship.v1.SetImageRequest
-	(*SetImageResponse)(nil),                              // 554: kairship.v1.SetImageResponse
-	(*SpreadConstraintInput)(nil),                         // 555: kairship.v1.SpreadConstraintInput
-	(*StaleCluster)(nil),                                  // 556: kairship.v1.StaleCluster
-	(*StatePreservationInput)(nil),                        // 557: kairship.v1.StatePreservationInput
-	(*StatePreservationRuleInput)(nil),                    // 558: kairship.v1.StatePreservationRuleInput
-	(*StaticClusterAssignmentInput)(nil),                  // 559: kairship.v1.StaticClusterAssignmentInput
-	(*StaticClusterWeightInput)(nil),                      // 560: kairship.v1.StaticClusterWeightInput
-	(*SuspendClustersInput)(nil),                          // 561: kairship.v1.SuspendClustersInput
-	(*TargetCluster)(nil),                                 // 562: kairship.v1.TargetCluster
-	(*TimelineEntry)(nil),                                 // 563: kairship.v1.TimelineEntry
-	(*TimelineEntryConnection)(nil),                       // 564: kairship.v1.TimelineEntryConnection
-	(*TimelineObject)(nil),                                // 565: kairship.v1.TimelineObject
-	(*TriggerCronJobPayload)(nil),                         // 566: kairship.v1.TriggerCronJobPayload
-	(*TriggerCronJobRequest)(nil),                         // 567: kairship.v1.TriggerCronJobRequest
-	(*TriggerCronJobResponse)(nil),                        // 568: kairship.v1.TriggerCronJobResponse
-	(*UncordonMemberClusterPayload)(nil),                  // 569: kairship.v1.UncordonMemberClusterPayload
-	(*UncordonMemberClusterRequest)(nil),                  // 570: kairship.v1.UncordonMemberClusterRequest
-	(*UncordonMemberClusterResponse)(nil),                 // 571: kairship.v1.UncordonMemberClusterResponse
-	(*UndoneWrite)(nil),                                   // 572: kairship.v1.UndoneWrite
-	(*UnjoinClusterPayload)(nil),                          // 573: kairship.v1.UnjoinClusterPayload
-	(*UnjoinClusterRequest)(nil),                          // 574: kairship.v1.UnjoinClusterRequest
-	(*UnjoinClusterResponse)(nil),                         // 575: kairship.v1.UnjoinClusterResponse
-	(*UpdateClusterOverridePolicyPayload)(nil),            // 576: kairship.v1.UpdateClusterOverridePolicyPayload
-	(*UpdateClusterOverridePolicyRequest)(nil),            // 577: kairship.v1.UpdateClusterOverridePolicyRequest
-	(*UpdateClusterOverridePolicyResponse)(nil),           // 578: kairship.v1.UpdateClusterOverridePolicyResponse
-	(*UpdateClusterPayload)(nil),                          // 579: kairship.v1.UpdateClusterPayload
-	(*UpdateClusterPropagationPolicyPayload)(nil),         // 580: kairship.v1.UpdateClusterPropagationPolicyPayload
-	(*UpdateClusterPropagationPolicyRequest)(nil),         // 581: kairship.v1.UpdateClusterPropagationPolicyRequest
-	(*UpdateClusterPropagationPolicyResponse)(nil),        // 582: kairship.v1.UpdateClusterPropagationPolicyResponse
-	(*UpdateClusterRequest)(nil),                          // 583: kairship.v1.UpdateClusterRequest
-	(*UpdateClusterResponse)(nil),                         // 584: kairship.v1.UpdateClusterResponse
-	(*UpdateCronFederatedHPAPayload)(nil),                 // 585: kairship.v1.UpdateCronFederatedHPAPayload
-	(*UpdateCronFederatedHPARequest)(nil),                 // 586: kairship.v1.UpdateCronFederatedHPARequest
-	(*UpdateCronFederatedHPAResponse)(nil),                // 587: kairship.v1.UpdateCronFederatedHPAResponse
-	(*UpdateFederatedHPAPayload)(nil),                     // 588: kairship.v1.UpdateFederatedHPAPayload
-	(*UpdateFederatedHPARequest)(nil),                     // 589: kairship.v1.UpdateFederatedHPARequest
-	(*UpdateFederatedHPAResponse)(nil),                    // 590: kairship.v1.UpdateFederatedHPAResponse
-	(*UpdateFederatedResourceQuotaPayload)(nil),           // 591: kairship.v1.UpdateFederatedResourceQuotaPayload
-	(*UpdateFederatedResourceQuotaRequest)(nil),           // 592: kairship.v1.UpdateFederatedResourceQuotaRequest
-	(*UpdateFederatedResourceQuotaResponse)(nil),          // 593: kairship.v1.UpdateFederatedResourceQuotaResponse
-	(*UpdateInstancePayload)(nil),                         // 594: kairship.v1.UpdateInstancePayload
-	(*UpdateInstanceRequest)(nil),                         // 595: kairship.v1.UpdateInstanceRequest
-	(*UpdateInstanceResponse)(nil),                        // 596: kairship.v1.UpdateInstanceResponse
-	(*UpdateMemberClusterPayload)(nil),                    // 597: kairship.v1.UpdateMemberClusterPayload
-	(*UpdateMemberClusterRequest)(nil),                    // 598: kairship.v1.UpdateMemberClusterRequest
-	(*UpdateMemberClusterResponse)(nil),                   // 599: kairship.v1.UpdateMemberClusterResponse
-	(*UpdateMultiClusterServicePayload)(nil),              // 600: kairship.v1.UpdateMultiClusterServicePayload
-	(*UpdateMultiClusterServiceRequest)(nil),              // 601: kairship.v1.UpdateMultiClusterServiceRequest
-	(*UpdateMultiClusterServiceResponse)(nil),             // 602: kairship.v1.UpdateMultiClusterServiceResponse
-	(*UpdateNamespacePayload)(nil),                        // 603: kairship.v1.UpdateNamespacePayload
-	(*UpdateNamespaceRequest)(nil),                        // 604: kairship.v1.UpdateNamespaceRequest
-	(*UpdateNamespaceResponse)(nil),                       // 605: kairship.v1.UpdateNamespaceResponse
-	(*UpdateOverridePolicyPayload)(nil),                   // 606: kairship.v1.UpdateOverridePolicyPayload
-	(*UpdateOverridePolicyRequest)(nil),                   // 607: kairship.v1.UpdateOverridePolicyRequest
-	(*UpdateOverridePolicyResponse)(nil),                  // 608: kairship.v1.UpdateOverridePolicyResponse
-	(*UpdatePropagationPolicyPayload)(nil),                // 609: kairship.v1.UpdatePropagationPolicyPayload
-	(*UpdatePropagationPolicyRequest)(nil),                // 610: kairship.v1.UpdatePropagationPolicyRequest
-	(*UpdatePropagationPolicyResponse)(nil),               // 611: kairship.v1.UpdatePropagationPolicyResponse
-	(*UpdateWorkloadRebalancerPayload)(nil),               // 612: kairship.v1.UpdateWorkloadRebalancerPayload
-	(*UpdateWorkloadRebalancerRequest)(nil),               // 613: kairship.v1.UpdateWorkloadRebalancerRequest
-	(*UpdateWorkloadRebalancerResponse)(nil),              // 614: kairship.v1.UpdateWorkloadRebalancerResponse
-	(*Viewer)(nil),                                        // 615: kairship.v1.Viewer
-	(*ViewerCan)(nil),                                     // 616: kairship.v1.ViewerCan
-	(*Warning)(nil),                                       // 617: kairship.v1.Warning
-	(*WatchActivityRequest)(nil),                          // 618: kairship.v1.WatchActivityRequest
-	(*WatchActivityResponse)(nil),                         // 619: kairship.v1.WatchActivityResponse
-	(*WatchClustersRequest)(nil),                          // 620: kairship.v1.WatchClustersRequest
-	(*WatchClustersResponse)(nil),                         // 621: kairship.v1.WatchClustersResponse
-	(*WatchInstancesRequest)(nil),                         // 622: kairship.v1.WatchInstancesRequest
-	(*WatchInstancesResponse)(nil),                        // 623: kairship.v1.WatchInstancesResponse
-	(*WatchKarmadaResourcesRequest)(nil),                  // 624: kairship.v1.WatchKarmadaResourcesRequest
-	(*WatchKarmadaResourcesResponse)(nil),                 // 625: kairship.v1.WatchKarmadaResourcesResponse
-	(*WatchMemberClustersRequest)(nil),                    // 626: kairship.v1.WatchMemberClustersRequest
-	(*WatchMemberClustersResponse)(nil),                   // 627: kairship.v1.WatchMemberClustersResponse
-	(*WatchOperationRequest)(nil),                         // 628: kairship.v1.WatchOperationRequest
-	(*WatchOperationResponse)(nil),                        // 629: kairship.v1.WatchOperationResponse
-	(*WatchPodLogsRequest)(nil),                           // 630: kairship.v1.WatchPodLogsRequest
-	(*WatchPodLogsResponse)(nil),                          // 631: kairship.v1.WatchPodLogsResponse
-	(*WatchPoliciesRequest)(nil),                          // 632: kairship.v1.WatchPoliciesRequest
-	(*WatchPoliciesResponse)(nil),                         // 633: kairship.v1.WatchPoliciesResponse
-	(*WatchResourcesRequest)(nil),                         // 634: kairship.v1.WatchResourcesRequest
-	(*WatchResourcesResponse)(nil),                        // 635: kairship.v1.WatchResourcesResponse
-	(*WatchWorkloadsRequest)(nil),                         // 636: kairship.v1.WatchWorkloadsRequest
-	(*WatchWorkloadsResponse)(nil),                        // 637: kairship.v1.WatchWorkloadsResponse
-	(*WhoCan)(nil),                                        // 638: kairship.v1.WhoCan
-	(*WhoCanRequest)(nil),                                 // 639: kairship.v1.WhoCanRequest
-	(*WhoCanResponse)(nil),                                // 640: kairship.v1.WhoCanResponse
-	(*WhoCanSubject)(nil),                                 // 641: kairship.v1.WhoCanSubject
-	(*Workload)(nil),                                      // 642: kairship.v1.Workload
-	(*WorkloadAffinityInput)(nil),                         // 643: kairship.v1.WorkloadAffinityInput
-	(*WorkloadAffinityTermInput)(nil),                     // 644: kairship.v1.WorkloadAffinityTermInput
-	(*WorkloadAntiAffinityTermInput)(nil),                 // 645: kairship.v1.WorkloadAntiAffinityTermInput
-	(*WorkloadAvailability)(nil),                          // 646: kairship.v1.WorkloadAvailability
-	(*WorkloadChange)(nil),                                // 647: kairship.v1.WorkloadChange
-	(*WorkloadClusterUsage)(nil),                          // 648: kairship.v1.WorkloadClusterUsage
-	(*WorkloadConnection)(nil),                            // 649: kairship.v1.WorkloadConnection
-	(*WorkloadFilter)(nil),                                // 650: kairship.v1.WorkloadFilter
-	(*WorkloadRebalancer)(nil),                            // 651: kairship.v1.WorkloadRebalancer
-	(*WorkloadRebalancerConnection)(nil),                  // 652: kairship.v1.WorkloadRebalancerConnection
-	(*WorkloadRebalancerSpec)(nil),                        // 653: kairship.v1.WorkloadRebalancerSpec
-	(*WorkloadRebalancerSpecInput)(nil),                   // 654: kairship.v1.WorkloadRebalancerSpecInput
-	(*WorkloadRevision)(nil),                              // 655: kairship.v1.WorkloadRevision
-	(*WorkloadRevisionList)(nil),                          // 656: kairship.v1.WorkloadRevisionList
-	(*WorkloadUsage)(nil),                                 // 657: kairship.v1.WorkloadUsage
-	(*WrittenObject)(nil),                                 // 658: kairship.v1.WrittenObject
-	(*YAMLPatchOperationInput)(nil),                       // 659: kairship.v1.YAMLPatchOperationInput
-	(*AccessVerb)(nil),                                    // 660: kairship.v1.AccessVerb
-	(*ActivationPreference)(nil),                          // 661: kairship.v1.ActivationPreference
-	(*ActivityOutcome)(nil),                               // 662: kairship.v1.ActivityOutcome
-	(*ActivityVerb)(nil),                                  // 663: kairship.v1.ActivityVerb
-	(*ActivityWay)(nil),                                   // 664: kairship.v1.ActivityWay
-	(*ChangeType)(nil),                                    // 665: kairship.v1.ChangeType
-	(*ClusterLossMode)(nil),                               // 666: kairship.v1.ClusterLossMode
-	(*ClusterNodeOrderField)(nil),                         // 667: kairship.v1.ClusterNodeOrderField
-	(*ClusterOrderField)(nil),                             // 668: kairship.v1.ClusterOrderField
-	(*ClusterType)(nil),                                   // 669: kairship.v1.ClusterType
-	(*ConflictResolution)(nil),                            // 670: kairship.v1.ConflictResolution
-	(*DeletionPolicy)(nil),                                // 671: kairship.v1.DeletionPolicy
-	(*DeletionPropagation)(nil),                           // 672: kairship.v1.DeletionPropagation
-	(*DriftAction)(nil),                                   // 673: kairship.v1.DriftAction
-	(*DynamicWeightFactor)(nil),                           // 674: kairship.v1.DynamicWeightFactor
-	(*EventOrderField)(nil),                               // 675: kairship.v1.EventOrderField
-	(*ExplanationCode)(nil),                               // 676: kairship.v1.ExplanationCode
-	(*ExplanationState)(nil),                              // 677: kairship.v1.ExplanationState
-	(*ExposureType)(nil),                                  // 678: kairship.v1.ExposureType
-	(*FieldSelectorOperator)(nil),                         // 679: kairship.v1.FieldSelectorOperator
-	(*FreshnessSource)(nil),                               // 680: kairship.v1.FreshnessSource
-	(*ImageComponent)(nil),                                // 681: kairship.v1.ImageComponent
-	(*ImageOrderField)(nil),                               // 682: kairship.v1.ImageOrderField
-	(*InstanceCheckName)(nil),                             // 683: kairship.v1.InstanceCheckName
-	(*InstanceDeploymentOutcome)(nil),                     // 684: kairship.v1.InstanceDeploymentOutcome
-	(*InstanceMode)(nil),                                  // 685: kairship.v1.InstanceMode
-	(*InstanceOrderField)(nil),                            // 686: kairship.v1.InstanceOrderField
-	(*InstanceRole)(nil),                                  // 687: kairship.v1.InstanceRole
-	(*InstanceState)(nil),                                 // 688: kairship.v1.InstanceState
-	(*KarmadaResourceKind)(nil),                           // 689: kairship.v1.KarmadaResourceKind
-	(*KarmadaResourceOrderField)(nil),                     // 690: kairship.v1.KarmadaResourceOrderField
-	(*LabelSelectorOperator)(nil),                         // 691: kairship.v1.LabelSelectorOperator
-	(*ManifestAction)(nil),                                // 692: kairship.v1.ManifestAction
-	(*ManifestEffect)(nil),                                // 693: kairship.v1.ManifestEffect
-	(*MemberClusterOrderField)(nil),                       // 694: kairship.v1.MemberClusterOrderField
-	(*MetricSourceType)(nil),                              // 695: kairship.v1.MetricSourceType
-	(*MetricTargetType)(nil),                              // 696: kairship.v1.MetricTargetType
-	(*NamespaceOrderField)(nil),                           // 697: kairship.v1.NamespaceOrderField
-	(*OperationKind)(nil),                                 // 698: kairship.v1.OperationKind
-	(*OperationState)(nil),                                // 699: kairship.v1.OperationState
-	(*OperationStepName)(nil),                             // 700: kairship.v1.OperationStepName
-	(*OperationStepState)(nil),                            // 701: kairship.v1.OperationStepState
-	(*OrderDirection)(nil),                                // 702: kairship.v1.OrderDirection
-	(*OverriderOperator)(nil),                             // 703: kairship.v1.OverriderOperator
-	(*PatchType)(nil),                                     // 704: kairship.v1.PatchType
-	(*PodContainerState)(nil),                             // 705: kairship.v1.PodContainerState
-	(*PodContainerType)(nil),                              // 706: kairship.v1.PodContainerType
-	(*PodLogEventType)(nil),                               // 707: kairship.v1.PodLogEventType
-	(*PodOrderField)(nil),                                 // 708: kairship.v1.PodOrderField
-	(*PodPhase)(nil),                                      // 709: kairship.v1.PodPhase
-	(*PolicyKind)(nil),                                    // 710: kairship.v1.PolicyKind
-	(*PolicyOrderField)(nil),                              // 711: kairship.v1.PolicyOrderField
-	(*PolicyPreviewChange)(nil),                           // 712: kairship.v1.PolicyPreviewChange
-	(*PreemptionBehavior)(nil),                            // 713: kairship.v1.PreemptionBehavior
-	(*PriorityClassSource)(nil),                           // 714: kairship.v1.PriorityClassSource
-	(*PropagationStage)(nil),                              // 715: kairship.v1.PropagationStage
-	(*PurgeMode)(nil),                                     // 716: kairship.v1.PurgeMode
-	(*RebalanceResult)(nil),                               // 717: kairship.v1.RebalanceResult
-	(*ReplicaDivisionPreference)(nil),                     // 718: kairship.v1.ReplicaDivisionPreference
-	(*ReplicaSchedulingType)(nil),                         // 719: kairship.v1.ReplicaSchedulingType
-	(*ResourceOrderField)(nil),                            // 720: kairship.v1.ResourceOrderField
-	(*RoleBindingSource)(nil),                             // 721: kairship.v1.RoleBindingSource
-	(*RoleSubjectKind)(nil),                               // 722: kairship.v1.RoleSubjectKind
-	(*ScalingPolicySelect)(nil),                           // 723: kairship.v1.ScalingPolicySelect
-	(*ScalingPolicyType)(nil),                             // 724: kairship.v1.ScalingPolicyType
-	(*SearchMatch)(nil),                                   // 725: kairship.v1.SearchMatch
-	(*SearchType)(nil),                                    // 726: kairship.v1.SearchType
-	(*ServiceProtocol)(nil),                               // 727: kairship.v1.ServiceProtocol
-	(*ServiceType)(nil),                                   // 728: kairship.v1.ServiceType
-	(*SpreadField)(nil),                                   // 729: kairship.v1.SpreadField
-	(*SyncMode)(nil),                                      // 730: kairship.v1.SyncMode
-	(*TaintEffect)(nil),                                   // 731: kairship.v1.TaintEffect
-	(*TimelineChange)(nil),                                // 732: kairship.v1.TimelineChange
-	(*TolerationOperator)(nil),                            // 733: kairship.v1.TolerationOperator
-	(*UndoOutcome)(nil),                                   // 734: kairship.v1.UndoOutcome
-	(*WarningCode)(nil),                                   // 735: kairship.v1.WarningCode
-	(*WorkloadAction)(nil),                                // 736: kairship.v1.WorkloadAction
-	(*WorkloadHealth)(nil),                                // 737: kairship.v1.WorkloadHealth
-	(*WorkloadKind)(nil),                                  // 738: kairship.v1.WorkloadKind
-	(*WorkloadOrderField)(nil),                            // 739: kairship.v1.WorkloadOrderField
-	(*WorkloadOutcome)(nil),                               // 740: kairship.v1.WorkloadOutcome
-	(*WorkloadServiceType)(nil),                           // 741: kairship.v1.WorkloadServiceType
-	(*timestamppb.Timestamp)(nil),                         // 742: google.protobuf.Timestamp
-	(*structpb.Value)(nil),                                // 743: google.protobuf.Value
-	(*structpb.Struct)(nil),                               // 744: google.protobuf.Struct
+	(*ListMemberClusterEventsRequest)(nil),                // 379: kairship.v1.ListMemberClusterEventsRequest
+	(*ListMemberClusterEventsResponse)(nil),               // 380: kairship.v1.ListMemberClusterEventsResponse
+	(*ListMemberClusterIngressesRequest)(nil),             // 381: kairship.v1.ListMemberClusterIngressesRequest
+	(*ListMemberClusterIngressesResponse)(nil),            // 382: kairship.v1.ListMemberClusterIngressesResponse
+	(*ListMemberClusterNamespacesRequest)(nil),            // 383: kairship.v1.ListMemberClusterNamespacesRequest
+	(*ListMemberClusterNamespacesResponse)(nil),           // 384: kairship.v1.ListMemberClusterNamespacesResponse
+	(*ListMemberClusterPodsRequest)(nil),                  // 385: kairship.v1.ListMemberClusterPodsRequest
+	(*ListMemberClusterPodsResponse)(nil),                 // 386: kairship.v1.ListMemberClusterPodsResponse
+	(*ListMemberClusterResourcesRequest)(nil),             // 387: kairship.v1.ListMemberClusterResourcesRequest
+	(*ListMemberClusterResourcesResponse)(nil),            // 388: kairship.v1.ListMemberClusterResourcesResponse
+	(*ListMemberClusterServicesRequest)(nil),              // 389: kairship.v1.ListMemberClusterServicesRequest
+	(*ListMemberClusterServicesResponse)(nil),             // 390: kairship.v1.ListMemberClusterServicesResponse
+	(*ListMemberClusterTimelineRequest)(nil),              // 391: kairship.v1.ListMemberClusterTimelineRequest
+	(*ListMemberClusterTimelineResponse)(nil),             // 392: kairship.v1.ListMemberClusterTimelineResponse
+	(*ListMemberClusterWorkloadsRequest)(nil),             // 393: kairship.v1.ListMemberClusterWorkloadsRequest
+	(*ListMemberClusterWorkloadsResponse)(nil),            // 394: kairship.v1.ListMemberClusterWorkloadsResponse
+	(*ListMemberClustersRequest)(nil),                     // 395: kairship.v1.ListMemberClustersRequest
+	(*ListMemberClustersResponse)(nil),                    // 396: kairship.v1.ListMemberClustersResponse
+	(*ListMultiClusterServicesRequest)(nil),               // 397: kairship.v1.ListMultiClusterServicesRequest
+	(*ListMultiClusterServicesResponse)(nil),              // 398: kairship.v1.ListMultiClusterServicesResponse
+	(*ListNamespacesRequest)(nil),                         // 399: kairship.v1.ListNamespacesRequest
+	(*ListNamespacesResponse)(nil),                        // 400: kairship.v1.ListNamespacesResponse
+	(*ListOverridePoliciesRequest)(nil),                   // 401: kairship.v1.ListOverridePoliciesRequest
+	(*ListOverridePoliciesResponse)(nil),                  // 402: kairship.v1.ListOverridePoliciesResponse
+	(*ListOverridePolicyTimelineRequest)(nil),             // 403: kairship.v1.ListOverridePolicyTimelineRequest
+	(*ListOverridePolicyTimelineResponse)(nil),            // 404: kairship.v1.ListOverridePolicyTimelineResponse
+	(*ListPodsRequest)(nil),                               // 405: kairship.v1.ListPodsRequest
+	(*ListPodsResponse)(nil),                              // 406: kairship.v1.ListPodsResponse
+	(*ListPropagationPoliciesRequest)(nil),                // 407: kairship.v1.ListPropagationPoliciesRequest
+	(*ListPropagationPoliciesResponse)(nil),               // 408: kairship.v1.ListPropagationPoliciesResponse
+	(*ListPropagationPolicyTimelineRequest)(nil),          // 409: kairship.v1.ListPropagationPolicyTimelineRequest
+	(*ListPropagationPolicyTimelineResponse)(nil),         // 410: kairship.v1.ListPropagationPolicyTimelineResponse
+	(*ListPropagationPolicyWorkloadsRequest)(nil),         // 411: kairship.v1.ListPropagationPolicyWorkloadsRequest
+	(*ListPropagationPolicyWorkloadsResponse)(nil),        // 412: kairship.v1.ListPropagationPolicyWorkloadsResponse
+	(*ListResourcesRequest)(nil),                          // 413: kairship.v1.ListResourcesRequest
+	(*ListResourcesResponse)(nil),                         // 414: kairship.v1.ListResourcesResponse
+	(*ListRoleBindingsRequest)(nil),                       // 415: kairship.v1.ListRoleBindingsRequest
+	(*ListRoleBindingsResponse)(nil),                      // 416: kairship.v1.ListRoleBindingsResponse
+	(*ListWorkloadEventsRequest)(nil),                     // 417: kairship.v1.ListWorkloadEventsRequest
+	(*ListWorkloadEventsResponse)(nil),                    // 418: kairship.v1.ListWorkloadEventsResponse
+	(*ListWorkloadRebalancersRequest)(nil),                // 419: kairship.v1.ListWorkloadRebalancersRequest
+	(*ListWorkloadRebalancersResponse)(nil),               // 420: kairship.v1.ListWorkloadRebalancersResponse
+	(*ListWorkloadRevisionsRequest)(nil),                  // 421: kairship.v1.ListWorkloadRevisionsRequest
+	(*ListWorkloadRevisionsResponse)(nil),                 // 422: kairship.v1.ListWorkloadRevisionsResponse
+	(*ListWorkloadTimelineRequest)(nil),                   // 423: kairship.v1.ListWorkloadTimelineRequest
+	(*ListWorkloadTimelineResponse)(nil),                  // 424: kairship.v1.ListWorkloadTimelineResponse
+	(*ListWorkloadsRequest)(nil),                          // 425: kairship.v1.ListWorkloadsRequest
+	(*ListWorkloadsResponse)(nil),                         // 426: kairship.v1.ListWorkloadsResponse
+	(*LoadBalancerIngress)(nil),                           // 427: kairship.v1.LoadBalancerIngress
+	(*ManagedBy)(nil),                                     // 428: kairship.v1.ManagedBy
+	(*ManifestChange)(nil),                                // 429: kairship.v1.ManifestChange
+	(*ManifestPreview)(nil),                               // 430: kairship.v1.ManifestPreview
+	(*ManifestPreviewItem)(nil),                           // 431: kairship.v1.ManifestPreviewItem
+	(*ManifestResult)(nil),                                // 432: kairship.v1.ManifestResult
+	(*MemberCluster)(nil),                                 // 433: kairship.v1.MemberCluster
+	(*MemberClusterChange)(nil),                           // 434: kairship.v1.MemberClusterChange
+	(*MemberClusterConnection)(nil),                       // 435: kairship.v1.MemberClusterConnection
+	(*MemberClusterUsage)(nil),                            // 436: kairship.v1.MemberClusterUsage
+	(*MemberObject)(nil),                                  // 437: kairship.v1.MemberObject
+	(*MetricIdentifierInput)(nil),                         // 438: kairship.v1.MetricIdentifierInput
+	(*MetricSpecInput)(nil),                               // 439: kairship.v1.MetricSpecInput
+	(*MetricTargetInput)(nil),                             // 440: kairship.v1.MetricTargetInput
+	(*MoveClusterPayload)(nil),                            // 441: kairship.v1.MoveClusterPayload
+	(*MoveClusterRequest)(nil),                            // 442: kairship.v1.MoveClusterRequest
+	(*MoveClusterResponse)(nil),                           // 443: kairship.v1.MoveClusterResponse
+	(*MoveWorkloadPayload)(nil),                           // 444: kairship.v1.MoveWorkloadPayload
+	(*MoveWorkloadRequest)(nil),                           // 445: kairship.v1.MoveWorkloadRequest
+	(*MoveWorkloadResponse)(nil),                          // 446: kairship.v1.MoveWorkloadResponse
+	(*MultiClusterService)(nil),                           // 447: kairship.v1.MultiClusterService
+	(*MultiClusterServiceConnection)(nil),                 // 448: kairship.v1.MultiClusterServiceConnection
+	(*MultiClusterServiceSpec)(nil),                       // 449: kairship.v1.MultiClusterServiceSpec
+	(*MultiClusterServiceSpecInput)(nil),                  // 450: kairship.v1.MultiClusterServiceSpecInput
+	(*MutationProblem)(nil),                               // 451: kairship.v1.MutationProblem
+	(*Namespace)(nil),                                     // 452: kairship.v1.Namespace
+	(*NamespaceConnection)(nil),                           // 453: kairship.v1.NamespaceConnection
+	(*NodeAllocation)(nil),                                // 454: kairship.v1.NodeAllocation
+	(*NodeResources)(nil),                                 // 455: kairship.v1.NodeResources
+	(*ObjectMetricSourceInput)(nil),                       // 456: kairship.v1.ObjectMetricSourceInput
+	(*OperationCluster)(nil),                              // 457: kairship.v1.OperationCluster
+	(*OperationProgress)(nil),                             // 458: kairship.v1.OperationProgress
+	(*OperationStep)(nil),                                 // 459: kairship.v1.OperationStep
+	(*OverflowClusterAffinityInput)(nil),                  // 460: kairship.v1.OverflowClusterAffinityInput
+	(*OverriddenImage)(nil),                               // 461: kairship.v1.OverriddenImage
+	(*OverridePolicy)(nil),                                // 462: kairship.v1.OverridePolicy
+	(*OverridePolicyConnection)(nil),                      // 463: kairship.v1.OverridePolicyConnection
+	(*OverridePolicyLike)(nil),                            // 464: kairship.v1.OverridePolicyLike
+	(*OverrideSpecInput)(nil),                             // 465: kairship.v1.OverrideSpecInput
+	(*OverridersInput)(nil),                               // 466: kairship.v1.OverridersInput
+	(*PageInfo)(nil),                                      // 467: kairship.v1.PageInfo
+	(*PatchResourcePayload)(nil),                          // 468: kairship.v1.PatchResourcePayload
+	(*PatchResourceRequest)(nil),                          // 469: kairship.v1.PatchResourceRequest
+	(*PatchResourceResponse)(nil),                         // 470: kairship.v1.PatchResourceResponse
+	(*PauseWorkloadPayload)(nil),                          // 471: kairship.v1.PauseWorkloadPayload
+	(*PauseWorkloadRequest)(nil),                          // 472: kairship.v1.PauseWorkloadRequest
+	(*PauseWorkloadResponse)(nil),                         // 473: kairship.v1.PauseWorkloadResponse
+	(*Placement)(nil),                                     // 474: kairship.v1.Placement
+	(*PlacementDrift)(nil),                                // 475: kairship.v1.PlacementDrift
+	(*PlaintextOverriderInput)(nil),                       // 476: kairship.v1.PlaintextOverriderInput
+	(*Pod)(nil),                                           // 477: kairship.v1.Pod
+	(*PodConnection)(nil),                                 // 478: kairship.v1.PodConnection
+	(*PodContainer)(nil),                                  // 479: kairship.v1.PodContainer
+	(*PodLogEvent)(nil),                                   // 480: kairship.v1.PodLogEvent
+	(*PodLogLine)(nil),                                    // 481: kairship.v1.PodLogLine
+	(*PodLogOmission)(nil),                                // 482: kairship.v1.PodLogOmission
+	(*PodLogs)(nil),                                       // 483: kairship.v1.PodLogs
+	(*PodsMetricSourceInput)(nil),                         // 484: kairship.v1.PodsMetricSourceInput
+	(*Policy)(nil),                                        // 485: kairship.v1.Policy
+	(*PolicyChange)(nil),                                  // 486: kairship.v1.PolicyChange
+	(*PolicyPreview)(nil),                                 // 487: kairship.v1.PolicyPreview
+	(*PolicyReferenceInput)(nil),                          // 488: kairship.v1.PolicyReferenceInput
+	(*PolicySelectsInput)(nil),                            // 489: kairship.v1.PolicySelectsInput
+	(*PolicyUse)(nil),                                     // 490: kairship.v1.PolicyUse
+	(*PolicyUser)(nil),                                    // 491: kairship.v1.PolicyUser
+	(*PreviewApplyRequest)(nil),                           // 492: kairship.v1.PreviewApplyRequest
+	(*PreviewApplyResponse)(nil),                          // 493: kairship.v1.PreviewApplyResponse
+	(*PreviewAssumptionsInput)(nil),                       // 494: kairship.v1.PreviewAssumptionsInput
+	(*PreviewClusterLossRequest)(nil),                     // 495: kairship.v1.PreviewClusterLossRequest
+	(*PreviewClusterLossResponse)(nil),                    // 496: kairship.v1.PreviewClusterLossResponse
+	(*PreviewOverrideRequest)(nil),                        // 497: kairship.v1.PreviewOverrideRequest
+	(*PreviewOverrideResponse)(nil),                       // 498: kairship.v1.PreviewOverrideResponse
+	(*PreviewPolicyRequest)(nil),                          // 499: kairship.v1.PreviewPolicyRequest
+	(*PreviewPolicyResponse)(nil),                         // 500: kairship.v1.PreviewPolicyResponse
+	(*PromoteResourcePayload)(nil),                        // 501: kairship.v1.PromoteResourcePayload
+	(*PromoteResourceRequest)(nil),                        // 502: kairship.v1.PromoteResourceRequest
+	(*PromoteResourceResponse)(nil),                       // 503: kairship.v1.PromoteResourceResponse
+	(*PropagatedObject)(nil),                              // 504: kairship.v1.PropagatedObject
+	(*PropagatedObjects)(nil),                             // 505: kairship.v1.PropagatedObjects
+	(*PropagationPlacementInput)(nil),                     // 506: kairship.v1.PropagationPlacementInput
+	(*PropagationPolicy)(nil),                             // 507: kairship.v1.PropagationPolicy
+	(*PropagationPolicyConnection)(nil),                   // 508: kairship.v1.PropagationPolicyConnection
+	(*PropagationPolicyLike)(nil),                         // 509: kairship.v1.PropagationPolicyLike
+	(*PropagationSpecInput)(nil),                          // 510: kairship.v1.PropagationSpecInput
+	(*PropagationSuspensionInput)(nil),                    // 511: kairship.v1.PropagationSuspensionInput
+	(*QuotaUse)(nil),                                      // 512: kairship.v1.QuotaUse
+	(*ReadyCount)(nil),                                    // 513: kairship.v1.ReadyCount
+	(*RebalanceTargetInput)(nil),                          // 514: kairship.v1.RebalanceTargetInput
+	(*RebalancedWorkload)(nil),                            // 515: kairship.v1.RebalancedWorkload
+	(*RegisterClusterPayload)(nil),                        // 516: kairship.v1.RegisterClusterPayload
+	(*RegisterClusterRequest)(nil),                        // 517: kairship.v1.RegisterClusterRequest
+	(*RegisterClusterResponse)(nil),                       // 518: kairship.v1.RegisterClusterResponse
+	(*RegisterInstancePayload)(nil),                       // 519: kairship.v1.RegisterInstancePayload
+	(*RegisterInstanceRequest)(nil),                       // 520: kairship.v1.RegisterInstanceRequest
+	(*RegisterInstanceResponse)(nil),                      // 521: kairship.v1.RegisterInstanceResponse
+	(*RemoveClusterPayload)(nil),                          // 522: kairship.v1.RemoveClusterPayload
+	(*RemoveClusterRequest)(nil),                          // 523: kairship.v1.RemoveClusterRequest
+	(*RemoveClusterResponse)(nil),                         // 524: kairship.v1.RemoveClusterResponse
+	(*ReplicaCounts)(nil),                                 // 525: kairship.v1.ReplicaCounts
+	(*ReplicaSchedulingStrategyInput)(nil),                // 526: kairship.v1.ReplicaSchedulingStrategyInput
+	(*Resource)(nil),                                      // 527: kairship.v1.Resource
+	(*ResourceBinding)(nil),                               // 528: kairship.v1.ResourceBinding
+	(*ResourceChange)(nil),                                // 529: kairship.v1.ResourceChange
+	(*ResourceConnection)(nil),                            // 530: kairship.v1.ResourceConnection
+	(*ResourceIngress)(nil),                               // 531: kairship.v1.ResourceIngress
+	(*ResourceIngressRule)(nil),                           // 532: kairship.v1.ResourceIngressRule
+	(*ResourceMetricSourceInput)(nil),                     // 533: kairship.v1.ResourceMetricSourceInput
+	(*ResourcePlacement)(nil),                             // 534: kairship.v1.ResourcePlacement
+	(*ResourceQuantityInput)(nil),                         // 535: kairship.v1.ResourceQuantityInput
+	(*ResourceRuns)(nil),                                  // 536: kairship.v1.ResourceRuns
+	(*ResourceSelectorInput)(nil),                         // 537: kairship.v1.ResourceSelectorInput
+	(*ResourceService)(nil),                               // 538: kairship.v1.ResourceService
+	(*ResourceServicePort)(nil),                           // 539: kairship.v1.ResourceServicePort
+	(*RestartWorkloadPayload)(nil),                        // 540: kairship.v1.RestartWorkloadPayload
+	(*RestartWorkloadRequest)(nil),                        // 541: kairship.v1.RestartWorkloadRequest
+	(*RestartWorkloadResponse)(nil),                       // 542: kairship.v1.RestartWorkloadResponse
+	(*ResumeWorkloadPayload)(nil),                         // 543: kairship.v1.ResumeWorkloadPayload
+	(*ResumeWorkloadRequest)(nil),                         // 544: kairship.v1.ResumeWorkloadRequest
+	(*ResumeWorkloadResponse)(nil),                        // 545: kairship.v1.ResumeWorkloadResponse
+	(*RevokeInstanceRolePayload)(nil),                     // 546: kairship.v1.RevokeInstanceRolePayload
+	(*RevokeInstanceRoleRequest)(nil),                     // 547: kairship.v1.RevokeInstanceRoleRequest
+	(*RevokeInstanceRoleResponse)(nil),                    // 548: kairship.v1.RevokeInstanceRoleResponse
+	(*RoleBinding)(nil),                                   // 549: kairship.v1.RoleBinding
+	(*RoleBindingConnection)(nil),                         // 550: kairship.v1.RoleBindingConnection
+	(*RollbackWorkloadPayload)(nil),                       // 551: kairship.v1.RollbackWorkloadPayload
+	(*RollbackWorkloadRequest)(nil),                       // 552: kairship.v1.RollbackWorkloadRequest
+	(*RollbackWorkloadResponse)(nil),                      // 553: kairship.v1.RollbackWorkloadResponse
+	(*RuleWithClusterInput)(nil),                          // 554: kairship.v1.RuleWithClusterInput
+	(*ScaleTargetInput)(nil),                              // 555: kairship.v1.ScaleTargetInput
+	(*ScaleWorkloadPayload)(nil),                          // 556: kairship.v1.ScaleWorkloadPayload
+	(*ScaleWorkloadRequest)(nil),                          // 557: kairship.v1.ScaleWorkloadRequest
+	(*ScaleWorkloadResponse)(nil),                         // 558: kairship.v1.ScaleWorkloadResponse
+	(*ScalingBehaviorInput)(nil),                          // 559: kairship.v1.ScalingBehaviorInput
+	(*ScalingPolicyInput)(nil),                            // 560: kairship.v1.ScalingPolicyInput
+	(*ScalingRulesInput)(nil),                             // 561: kairship.v1.ScalingRulesInput
+	(*SchedulePriorityInput)(nil),                         // 562: kairship.v1.SchedulePriorityInput
+	(*SearchHit)(nil),                                     // 563: kairship.v1.SearchHit
+	(*SearchRequest)(nil),                                 // 564: kairship.v1.SearchRequest
+	(*SearchResponse)(nil),                                // 565: kairship.v1.SearchResponse
+	(*SearchResult)(nil),                                  // 566: kairship.v1.SearchResult
+	(*ServiceClusterInput)(nil),                           // 567: kairship.v1.ServiceClusterInput
+	(*ServicePortInput)(nil),                              // 568: kairship.v1.ServicePortInput
+	(*SetImagePayload)(nil),                               // 569: kairship.v1.SetImagePayload
+	(*SetImageRequest)(nil),                               // 570: kairship.v1.SetImageRequest
+	(*SetImageResponse)(nil),                              // 571: kairship.v1.SetImageResponse
+	(*SpreadConstraintInput)(nil),                         // 572: kairship.v1.SpreadConstraintInput
+	(*StaleCluster)(nil),                                  // 573: kairship.v1.StaleCluster
+	(*StatePreservationInput)(nil),                        // 574: kairship.v1.StatePreservationInput
+	(*StatePreservationRuleInput)(nil),                    // 575: kairship.v1.StatePreservationRuleInput
+	(*StaticClusterAssignmentInput)(nil),                  // 576: kairship.v1.StaticClusterAssignmentInput
+	(*StaticClusterWeightInput)(nil),                      // 577: kairship.v1.StaticClusterWeightInput
+	(*SuspendClustersInput)(nil),                          // 578: kairship.v1.SuspendClustersInput
+	(*TargetCluster)(nil),                                 // 579: kairship.v1.TargetCluster
+	(*TimelineEntry)(nil),                                 // 580: kairship.v1.TimelineEntry
+	(*TimelineEntryConnection)(nil),                       // 581: kairship.v1.TimelineEntryConnection
+	(*TimelineObject)(nil),                                // 582: kairship.v1.TimelineObject
+	(*TriggerCronJobPayload)(nil),                         // 583: kairship.v1.TriggerCronJobPayload
+	(*TriggerCronJobRequest)(nil),                         // 584: kairship.v1.TriggerCronJobRequest
+	(*TriggerCronJobResponse)(nil),                        // 585: kairship.v1.TriggerCronJobResponse
+	(*UncordonMemberClusterPayload)(nil),                  // 586: kairship.v1.UncordonMemberClusterPayload
+	(*UncordonMemberClusterRequest)(nil),                  // 587: kairship.v1.UncordonMemberClusterRequest
+	(*UncordonMemberClusterResponse)(nil),                 // 588: kairship.v1.UncordonMemberClusterResponse
+	(*UndoneWrite)(nil),                                   // 589: kairship.v1.UndoneWrite
+	(*UnjoinClusterPayload)(nil),                          // 590: kairship.v1.UnjoinClusterPayload
+	(*UnjoinClusterRequest)(nil),                          // 591: kairship.v1.UnjoinClusterRequest
+	(*UnjoinClusterResponse)(nil),                         // 592: kairship.v1.UnjoinClusterResponse
+	(*UpdateClusterOverridePolicyPayload)(nil),            // 593: kairship.v1.UpdateClusterOverridePolicyPayload
+	(*UpdateClusterOverridePolicyRequest)(nil),            // 594: kairship.v1.UpdateClusterOverridePolicyRequest
+	(*UpdateClusterOverridePolicyResponse)(nil),           // 595: kairship.v1.UpdateClusterOverridePolicyResponse
+	(*UpdateClusterPayload)(nil),                          // 596: kairship.v1.UpdateClusterPayload
+	(*UpdateClusterPropagationPolicyPayload)(nil),         // 597: kairship.v1.UpdateClusterPropagationPolicyPayload
+	(*UpdateClusterPropagationPolicyRequest)(nil),         // 598: kairship.v1.UpdateClusterPropagationPolicyRequest
+	(*UpdateClusterPropagationPolicyResponse)(nil),        // 599: kairship.v1.UpdateClusterPropagationPolicyResponse
+	(*UpdateClusterRequest)(nil),                          // 600: kairship.v1.UpdateClusterRequest
+	(*UpdateClusterResponse)(nil),                         // 601: kairship.v1.UpdateClusterResponse
+	(*UpdateCronFederatedHPAPayload)(nil),                 // 602: kairship.v1.UpdateCronFederatedHPAPayload
+	(*UpdateCronFederatedHPARequest)(nil),                 // 603: kairship.v1.UpdateCronFederatedHPARequest
+	(*UpdateCronFederatedHPAResponse)(nil),                // 604: kairship.v1.UpdateCronFederatedHPAResponse
+	(*UpdateFederatedHPAPayload)(nil),                     // 605: kairship.v1.UpdateFederatedHPAPayload
+	(*UpdateFederatedHPARequest)(nil),                     // 606: kairship.v1.UpdateFederatedHPARequest
+	(*UpdateFederatedHPAResponse)(nil),                    // 607: kairship.v1.UpdateFederatedHPAResponse
+	(*UpdateFederatedResourceQuotaPayload)(nil),           // 608: kairship.v1.UpdateFederatedResourceQuotaPayload
+	(*UpdateFederatedResourceQuotaRequest)(nil),           // 609: kairship.v1.UpdateFederatedResourceQuotaRequest
+	(*UpdateFederatedResourceQuotaResponse)(nil),          // 610: kairship.v1.UpdateFederatedResourceQuotaResponse
+	(*UpdateInstancePayload)(nil),                         // 611: kairship.v1.UpdateInstancePayload
+	(*UpdateInstanceRequest)(nil),                         // 612: kairship.v1.UpdateInstanceRequest
+	(*UpdateInstanceResponse)(nil),                        // 613: kairship.v1.UpdateInstanceResponse
+	(*UpdateMemberClusterPayload)(nil),                    // 614: kairship.v1.UpdateMemberClusterPayload
+	(*UpdateMemberClusterRequest)(nil),                    // 615: kairship.v1.UpdateMemberClusterRequest
+	(*UpdateMemberClusterResponse)(nil),                   // 616: kairship.v1.UpdateMemberClusterResponse
+	(*UpdateMultiClusterServicePayload)(nil),              // 617: kairship.v1.UpdateMultiClusterServicePayload
+	(*UpdateMultiClusterServiceRequest)(nil),              // 618: kairship.v1.UpdateMultiClusterServiceRequest
+	(*UpdateMultiClusterServiceResponse)(nil),             // 619: kairship.v1.UpdateMultiClusterServiceResponse
+	(*UpdateNamespacePayload)(nil),                        // 620: kairship.v1.UpdateNamespacePayload
+	(*UpdateNamespaceRequest)(nil),                        // 621: kairship.v1.UpdateNamespaceRequest
+	(*UpdateNamespaceResponse)(nil),                       // 622: kairship.v1.UpdateNamespaceResponse
+	(*UpdateOverridePolicyPayload)(nil),                   // 623: kairship.v1.UpdateOverridePolicyPayload
+	(*UpdateOverridePolicyRequest)(nil),                   // 624: kairship.v1.UpdateOverridePolicyRequest
+	(*UpdateOverridePolicyResponse)(nil),                  // 625: kairship.v1.UpdateOverridePolicyResponse
+	(*UpdatePropagationPolicyPayload)(nil),                // 626: kairship.v1.UpdatePropagationPolicyPayload
+	(*UpdatePropagationPolicyRequest)(nil),                // 627: kairship.v1.UpdatePropagationPolicyRequest
+	(*UpdatePropagationPolicyResponse)(nil),               // 628: kairship.v1.UpdatePropagationPolicyResponse
+	(*UpdateWorkloadRebalancerPayload)(nil),               // 629: kairship.v1.UpdateWorkloadRebalancerPayload
+	(*UpdateWorkloadRebalancerRequest)(nil),               // 630: kairship.v1.UpdateWorkloadRebalancerRequest
+	(*UpdateWorkloadRebalancerResponse)(nil),              // 631: kairship.v1.UpdateWorkloadRebalancerResponse
+	(*Viewer)(nil),                                        // 632: kairship.v1.Viewer
+	(*ViewerCan)(nil),                                     // 633: kairship.v1.ViewerCan
+	(*Warning)(nil),                                       // 634: kairship.v1.Warning
+	(*WatchActivityRequest)(nil),                          // 635: kairship.v1.WatchActivityRequest
+	(*WatchActivityResponse)(nil),                         // 636: kairship.v1.WatchActivityResponse
+	(*WatchClustersRequest)(nil),                          // 637: kairship.v1.WatchClustersRequest
+	(*WatchClustersResponse)(nil),                         // 638: kairship.v1.WatchClustersResponse
+	(*WatchInstancesRequest)(nil),                         // 639: kairship.v1.WatchInstancesRequest
+	(*WatchInstancesResponse)(nil),                        // 640: kairship.v1.WatchInstancesResponse
+	(*WatchKarmadaResourcesRequest)(nil),                  // 641: kairship.v1.WatchKarmadaResourcesRequest
+	(*WatchKarmadaResourcesResponse)(nil),                 // 642: kairship.v1.WatchKarmadaResourcesResponse
+	(*WatchMemberClustersRequest)(nil),                    // 643: kairship.v1.WatchMemberClustersRequest
+	(*WatchMemberClustersResponse)(nil),                   // 644: kairship.v1.WatchMemberClustersResponse
+	(*WatchOperationRequest)(nil),                         // 645: kairship.v1.WatchOperationRequest
+	(*WatchOperationResponse)(nil),                        // 646: kairship.v1.WatchOperationResponse
+	(*WatchPodLogsRequest)(nil),                           // 647: kairship.v1.WatchPodLogsRequest
+	(*WatchPodLogsResponse)(nil),                          // 648: kairship.v1.WatchPodLogsResponse
+	(*WatchPoliciesRequest)(nil),                          // 649: kairship.v1.WatchPoliciesRequest
+	(*WatchPoliciesResponse)(nil),                         // 650: kairship.v1.WatchPoliciesResponse
+	(*WatchResourcesRequest)(nil),                         // 651: kairship.v1.WatchResourcesRequest
+	(*WatchResourcesResponse)(nil),                        // 652: kairship.v1.WatchResourcesResponse
+	(*WatchWorkloadsRequest)(nil),                         // 653: kairship.v1.WatchWorkloadsRequest
+	(*WatchWorkloadsResponse)(nil),                        // 654: kairship.v1.WatchWorkloadsResponse
+	(*WhoCan)(nil),                                        // 655: kairship.v1.WhoCan
+	(*WhoCanRequest)(nil),                                 // 656: kairship.v1.WhoCanRequest
+	(*WhoCanResponse)(nil),                                // 657: kairship.v1.WhoCanResponse
+	(*WhoCanSubject)(nil),                                 // 658: kairship.v1.WhoCanSubject
+	(*Workload)(nil),                                      // 659: kairship.v1.Workload
+	(*WorkloadAffinityInput)(nil),                         // 660: kairship.v1.WorkloadAffinityInput
+	(*WorkloadAffinityTermInput)(nil),                     // 661: kairship.v1.WorkloadAffinityTermInput
+	(*WorkloadAntiAffinityTermInput)(nil),                 // 662: kairship.v1.WorkloadAntiAffinityTermInput
+	(*WorkloadAvailability)(nil),                          // 663: kairship.v1.WorkloadAvailability
+	(*WorkloadChange)(nil),                                // 664: kairship.v1.WorkloadChange
+	(*WorkloadClusterUsage)(nil),                          // 665: kairship.v1.WorkloadClusterUsage
+	(*WorkloadConnection)(nil),                            // 666: kairship.v1.WorkloadConnection
+	(*WorkloadFilter)(nil),                                // 667: kairship.v1.WorkloadFilter
+	(*WorkloadRebalancer)(nil),                            // 668: kairship.v1.WorkloadRebalancer
+	(*WorkloadRebalancerConnection)(nil),                  // 669: kairship.v1.WorkloadRebalancerConnection
+	(*WorkloadRebalancerSpec)(nil),                        // 670: kairship.v1.WorkloadRebalancerSpec
+	(*WorkloadRebalancerSpecInput)(nil),                   // 671: kairship.v1.WorkloadRebalancerSpecInput
+	(*WorkloadRevision)(nil),                              // 672: kairship.v1.WorkloadRevision
+	(*WorkloadRevisionList)(nil),                          // 673: kairship.v1.WorkloadRevisionList
+	(*WorkloadUsage)(nil),                                 // 674: kairship.v1.WorkloadUsage
+	(*WrittenObject)(nil),                                 // 675: kairship.v1.WrittenObject
+	(*YAMLPatchOperationInput)(nil),                       // 676: kairship.v1.YAMLPatchOperationInput
+	(*AccessVerb)(nil),                                    // 677: kairship.v1.AccessVerb
+	(*ActivationPreference)(nil),                          // 678: kairship.v1.ActivationPreference
+	(*ActivityOutcome)(nil),                               // 679: kairship.v1.ActivityOutcome
+	(*ActivityVerb)(nil),                                  // 680: kairship.v1.ActivityVerb
+	(*ActivityWay)(nil),                                   // 681: kairship.v1.ActivityWay
+	(*ChangeType)(nil),                                    // 682: kairship.v1.ChangeType
+	(*ClusterLossMode)(nil),                               // 683: kairship.v1.ClusterLossMode
+	(*ClusterNodeOrderField)(nil),                         // 684: kairship.v1.ClusterNodeOrderField
+	(*ClusterOrderField)(nil),                             // 685: kairship.v1.ClusterOrderField
+	(*ClusterType)(nil),                                   // 686: kairship.v1.ClusterType
+	(*ConflictResolution)(nil),                            // 687: kairship.v1.ConflictResolution
+	(*DeletionPolicy)(nil),                                // 688: kairship.v1.DeletionPolicy
+	(*DeletionPropagation)(nil),                           // 689: kairship.v1.DeletionPropagation
+	(*DriftAction)(nil),                                   // 690: kairship.v1.DriftAction
+	(*DynamicWeightFactor)(nil),                           // 691: kairship.v1.DynamicWeightFactor
+	(*EventOrderField)(nil),                               // 692: kairship.v1.EventOrderField
+	(*ExplanationCode)(nil),                               // 693: kairship.v1.ExplanationCode
+	(*ExplanationState)(nil),                              // 694: kairship.v1.ExplanationState
+	(*ExposureType)(nil),                                  // 695: kairship.v1.ExposureType
+	(*FieldSelectorOperator)(nil),                         // 696: kairship.v1.FieldSelectorOperator
+	(*FreshnessSource)(nil),                               // 697: kairship.v1.FreshnessSource
+	(*ImageComponent)(nil),                                // 698: kairship.v1.ImageComponent
+	(*ImageOrderField)(nil),                               // 699: kairship.v1.ImageOrderField
+	(*InstanceCheckName)(nil),                             // 700: kairship.v1.InstanceCheckName
+	(*InstanceDeploymentOutcome)(nil),                     // 701: kairship.v1.InstanceDeploymentOutcome
+	(*InstanceMode)(nil),                                  // 702: kairship.v1.InstanceMode
+	(*InstanceOrderField)(nil),                            // 703: kairship.v1.InstanceOrderField
+	(*InstanceRole)(nil),                                  // 704: kairship.v1.InstanceRole
+	(*InstanceState)(nil),                                 // 705: kairship.v1.InstanceState
+	(*KarmadaResourceKind)(nil),                           // 706: kairship.v1.KarmadaResourceKind
+	(*KarmadaResourceOrderField)(nil),                     // 707: kairship.v1.KarmadaResourceOrderField
+	(*LabelSelectorOperator)(nil),                         // 708: kairship.v1.LabelSelectorOperator
+	(*ManifestAction)(nil),                                // 709: kairship.v1.ManifestAction
+	(*ManifestEffect)(nil),                                // 710: kairship.v1.ManifestEffect
+	(*MemberClusterOrderField)(nil),                       // 711: kairship.v1.MemberClusterOrderField
+	(*MetricSourceType)(nil),                              // 712: kairship.v1.MetricSourceType
+	(*MetricTargetType)(nil),                              // 713: kairship.v1.MetricTargetType
+	(*NamespaceOrderField)(nil),                           // 714: kairship.v1.NamespaceOrderField
+	(*OperationKind)(nil),                                 // 715: kairship.v1.OperationKind
+	(*OperationState)(nil),                                // 716: kairship.v1.OperationState
+	(*OperationStepName)(nil),                             // 717: kairship.v1.OperationStepName
+	(*OperationStepState)(nil),                            // 718: kairship.v1.OperationStepState
+	(*OrderDirection)(nil),                                // 719: kairship.v1.OrderDirection
+	(*OverriderOperator)(nil),                             // 720: kairship.v1.OverriderOperator
+	(*PatchType)(nil),                                     // 721: kairship.v1.PatchType
+	(*PodContainerState)(nil),                             // 722: kairship.v1.PodContainerState
+	(*PodContainerType)(nil),                              // 723: kairship.v1.PodContainerType
+	(*PodLogEventType)(nil),                               // 724: kairship.v1.PodLogEventType
+	(*PodOrderField)(nil),                                 // 725: kairship.v1.PodOrderField
+	(*PodPhase)(nil),                                      // 726: kairship.v1.PodPhase
+	(*PolicyKind)(nil),                                    // 727: kairship.v1.PolicyKind
+	(*PolicyOrderField)(nil),                              // 728: kairship.v1.PolicyOrderField
+	(*PolicyPreviewChange)(nil),                           // 729: kairship.v1.PolicyPreviewChange
+	(*PreemptionBehavior)(nil),                            // 730: kairship.v1.PreemptionBehavior
+	(*PriorityClassSource)(nil),                           // 731: kairship.v1.PriorityClassSource
+	(*PropagationStage)(nil),                              // 732: kairship.v1.PropagationStage
+	(*PurgeMode)(nil),                                     // 733: kairship.v1.PurgeMode
+	(*RebalanceResult)(nil),                               // 734: kairship.v1.RebalanceResult
+	(*ReplicaDivisionPreference)(nil),                     // 735: kairship.v1.ReplicaDivisionPreference
+	(*ReplicaSchedulingType)(nil),                         // 736: kairship.v1.ReplicaSchedulingType
+	(*ResourceOrderField)(nil),                            // 737: kairship.v1.ResourceOrderField
+	(*RoleBindingSource)(nil),                             // 738: kairship.v1.RoleBindingSource
+	(*RoleSubjectKind)(nil),                               // 739: kairship.v1.RoleSubjectKind
+	(*ScalingPolicySelect)(nil),                           // 740: kairship.v1.ScalingPolicySelect
+	(*ScalingPolicyType)(nil),                             // 741: kairship.v1.ScalingPolicyType
+	(*SearchMatch)(nil),                                   // 742: kairship.v1.SearchMatch
+	(*SearchType)(nil),                                    // 743: kairship.v1.SearchType
+	(*ServiceProtocol)(nil),                               // 744: kairship.v1.ServiceProtocol
+	(*ServiceType)(nil),                                   // 745: kairship.v1.ServiceType
+	(*SpreadField)(nil),                                   // 746: kairship.v1.SpreadField
+	(*SyncMode)(nil),                                      // 747: kairship.v1.SyncMode
+	(*TaintEffect)(nil),                                   // 748: kairship.v1.TaintEffect
+	(*TimelineChange)(nil),                                // 749: kairship.v1.TimelineChange
+	(*TolerationOperator)(nil),                            // 750: kairship.v1.TolerationOperator
+	(*UndoOutcome)(nil),                                   // 751: kairship.v1.UndoOutcome
+	(*WarningCode)(nil),                                   // 752: kairship.v1.WarningCode
+	(*WorkloadAction)(nil),                                // 753: kairship.v1.WorkloadAction
+	(*WorkloadHealth)(nil),                                // 754: kairship.v1.WorkloadHealth
+	(*WorkloadKind)(nil),                                  // 755: kairship.v1.WorkloadKind
+	(*WorkloadOrderField)(nil),                            // 756: kairship.v1.WorkloadOrderField
+	(*WorkloadOutcome)(nil),                               // 757: kairship.v1.WorkloadOutcome
+	(*WorkloadServiceType)(nil),                           // 758: kairship.v1.WorkloadServiceType
+	(*timestamppb.Timestamp)(nil),                         // 759: google.protobuf.Timestamp
+	(*structpb.Value)(nil),                                // 760: google.protobuf.Value
+	(*structpb.Struct)(nil),                               // 761: google.protobuf.Struct
 }
 var file_kairship_proto_depIdxs = []int32{
-	742,  // 0: kairship.v1.ActivityEntry.at:type_name -> google.protobuf.Timestamp
+	759,  // 0: kairship.v1.ActivityEntry.at:type_name -> google.protobuf.Timestamp
 	4,    // 1: kairship.v1.ActivityEntry.way:type_name -> kairship.v1.ActivityWay.Value
 	3,    // 2: kairship.v1.ActivityEntry.verb:type_name -> kairship.v1.ActivityVerb.Value
 	2,    // 3: kairship.v1.ActivityEntry.outcome:type_name -> kairship.v1.ActivityOutcome.Value
 	82,   // 4: kairship.v1.ActivityEntryConnection.nodes:type_name -> kairship.v1.ActivityEntry
-	455,  // 5: kairship.v1.ActivityEntryConnection.page_info:type_name -> kairship.v1.PageInfo
+	467,  // 5: kairship.v1.ActivityEntryConnection.page_info:type_name -> kairship.v1.PageInfo
 	252,  // 6: kairship.v1.ActivityEntryConnection.freshness:type_name -> kairship.v1.Freshness
-	743,  // 7: kairship.v1.AggregatedStatusItem.status:type_name -> google.protobuf.Value
+	760,  // 7: kairship.v1.AggregatedStatusItem.status:type_name -> google.protobuf.Value
 	234,  // 8: kairship.v1.ApplicationExport.objects:type_name -> kairship.v1.ExportedObject
 	233,  // 9: kairship.v1.ApplicationExport.omitted:type_name -> kairship.v1.ExportOmission
 	174,  // 10: kairship.v1.ApplicationFailoverBehaviorInput.decision_conditions:type_name -> kairship.v1.DecisionConditionsInput
 	56,   // 11: kairship.v1.ApplicationFailoverBehaviorInput.purge_mode:type_name -> kairship.v1.PurgeMode.Value
-	557,  // 12: kairship.v1.ApplicationFailoverBehaviorInput.state_preservation:type_name -> kairship.v1.StatePreservationInput
+	574,  // 12: kairship.v1.ApplicationFailoverBehaviorInput.state_preservation:type_name -> kairship.v1.StatePreservationInput
 	340,  // 13: kairship.v1.ApplicationOverridePolicyInput.labels:type_name -> kairship.v1.LabelInput
 	86,   // 14: kairship.v1.ApplicationOverridePolicyInput.annotations:type_name -> kairship.v1.AnnotationInput
-	453,  // 15: kairship.v1.ApplicationOverridePolicyInput.spec:type_name -> kairship.v1.OverrideSpecInput
+	465,  // 15: kairship.v1.ApplicationOverridePolicyInput.spec:type_name -> kairship.v1.OverrideSpecInput
 	340,  // 16: kairship.v1.ApplicationPropagationPolicyInput.labels:type_name -> kairship.v1.LabelInput
 	86,   // 17: kairship.v1.ApplicationPropagationPolicyInput.annotations:type_name -> kairship.v1.AnnotationInput
-	498,  // 18: kairship.v1.ApplicationPropagationPolicyInput.spec:type_name -> kairship.v1.PropagationSpecInput
-	452,  // 19: kairship.v1.AppliedOverride.policy:type_name -> kairship.v1.OverridePolicyLike
-	420,  // 20: kairship.v1.ApplyManifestsPayload.results:type_name -> kairship.v1.ManifestResult
+	510,  // 18: kairship.v1.ApplicationPropagationPolicyInput.spec:type_name -> kairship.v1.PropagationSpecInput
+	464,  // 19: kairship.v1.AppliedOverride.policy:type_name -> kairship.v1.OverridePolicyLike
+	432,  // 20: kairship.v1.ApplyManifestsPayload.results:type_name -> kairship.v1.ManifestResult
 	92,   // 21: kairship.v1.ApplyManifestsResponse.result:type_name -> kairship.v1.ApplyManifestsPayload
 	239,  // 22: kairship.v1.ApplyManifestsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 23: kairship.v1.ApplyManifestsResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 23: kairship.v1.ApplyManifestsResponse.extensions:type_name -> google.protobuf.Struct
 	76,   // 24: kairship.v1.ChangeWorkloadsPayload.action:type_name -> kairship.v1.WorkloadAction.Value
 	99,   // 25: kairship.v1.ChangeWorkloadsPayload.results:type_name -> kairship.v1.ChangedWorkload
 	252,  // 26: kairship.v1.ChangeWorkloadsPayload.freshness:type_name -> kairship.v1.Freshness
-	650,  // 27: kairship.v1.ChangeWorkloadsRequest.filter:type_name -> kairship.v1.WorkloadFilter
+	667,  // 27: kairship.v1.ChangeWorkloadsRequest.filter:type_name -> kairship.v1.WorkloadFilter
 	76,   // 28: kairship.v1.ChangeWorkloadsRequest.action:type_name -> kairship.v1.WorkloadAction.Value
 	128,  // 29: kairship.v1.ChangeWorkloadsRequest.images:type_name -> kairship.v1.ContainerImageInput
 	340,  // 30: kairship.v1.ChangeWorkloadsRequest.labels:type_name -> kairship.v1.LabelInput
 	96,   // 31: kairship.v1.ChangeWorkloadsResponse.result:type_name -> kairship.v1.ChangeWorkloadsPayload
 	239,  // 32: kairship.v1.ChangeWorkloadsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 33: kairship.v1.ChangeWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 33: kairship.v1.ChangeWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
 	78,   // 34: kairship.v1.ChangedWorkload.kind:type_name -> kairship.v1.WorkloadKind.Value
 	80,   // 35: kairship.v1.ChangedWorkload.outcome:type_name -> kairship.v1.WorkloadOutcome.Value
-	642,  // 36: kairship.v1.ChangedWorkload.workload:type_name -> kairship.v1.Workload
-	439,  // 37: kairship.v1.ChangedWorkload.error:type_name -> kairship.v1.MutationProblem
+	659,  // 36: kairship.v1.ChangedWorkload.workload:type_name -> kairship.v1.Workload
+	451,  // 37: kairship.v1.ChangedWorkload.error:type_name -> kairship.v1.MutationProblem
 	9,    // 38: kairship.v1.Cluster.type:type_name -> kairship.v1.ClusterType.Value
 	306,  // 39: kairship.v1.Cluster.instance:type_name -> kairship.v1.Instance
 	127,  // 40: kairship.v1.Cluster.conditions:type_name -> kairship.v1.Condition
-	742,  // 41: kairship.v1.Cluster.credentials_expire_time:type_name -> google.protobuf.Timestamp
+	759,  // 41: kairship.v1.Cluster.credentials_expire_time:type_name -> google.protobuf.Timestamp
 	116,  // 42: kairship.v1.Cluster.summary:type_name -> kairship.v1.ClusterSummary
 	338,  // 43: kairship.v1.Cluster.labels:type_name -> kairship.v1.Label
-	742,  // 44: kairship.v1.Cluster.created_at:type_name -> google.protobuf.Timestamp
+	759,  // 44: kairship.v1.Cluster.created_at:type_name -> google.protobuf.Timestamp
 	252,  // 45: kairship.v1.Cluster.freshness:type_name -> kairship.v1.Freshness
 	341,  // 46: kairship.v1.ClusterAffinityInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
 	250,  // 47: kairship.v1.ClusterAffinityInput.field_selector:type_name -> kairship.v1.FieldSelectorInput
 	341,  // 48: kairship.v1.ClusterAffinityTermInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
 	250,  // 49: kairship.v1.ClusterAffinityTermInput.field_selector:type_name -> kairship.v1.FieldSelectorInput
-	448,  // 50: kairship.v1.ClusterAffinityTermInput.overflow_affinities:type_name -> kairship.v1.OverflowClusterAffinityInput
-	742,  // 51: kairship.v1.ClusterAvailability.from:type_name -> google.protobuf.Timestamp
-	742,  // 52: kairship.v1.ClusterAvailability.to:type_name -> google.protobuf.Timestamp
+	460,  // 50: kairship.v1.ClusterAffinityTermInput.overflow_affinities:type_name -> kairship.v1.OverflowClusterAffinityInput
+	759,  // 51: kairship.v1.ClusterAvailability.from:type_name -> google.protobuf.Timestamp
+	759,  // 52: kairship.v1.ClusterAvailability.to:type_name -> google.protobuf.Timestamp
 	5,    // 53: kairship.v1.ClusterChange.type:type_name -> kairship.v1.ChangeType.Value
 	100,  // 54: kairship.v1.ClusterChange.cluster:type_name -> kairship.v1.Cluster
 	100,  // 55: kairship.v1.ClusterConnection.nodes:type_name -> kairship.v1.Cluster
-	455,  // 56: kairship.v1.ClusterConnection.page_info:type_name -> kairship.v1.PageInfo
+	467,  // 56: kairship.v1.ClusterConnection.page_info:type_name -> kairship.v1.PageInfo
 	252,  // 57: kairship.v1.ClusterConnection.freshness:type_name -> kairship.v1.Freshness
 	56,   // 58: kairship.v1.ClusterFailoverBehaviorInput.purge_mode:type_name -> kairship.v1.PurgeMode.Value
-	557,  // 59: kairship.v1.ClusterFailoverBehaviorInput.state_preservation:type_name -> kairship.v1.StatePreservationInput
+	574,  // 59: kairship.v1.ClusterFailoverBehaviorInput.state_preservation:type_name -> kairship.v1.StatePreservationInput
 	252,  // 60: kairship.v1.ClusterLossPreview.freshness:type_name -> kairship.v1.Freshness
 	306,  // 61: kairship.v1.ClusterNode.instance:type_name -> kairship.v1.Instance
 	127,  // 62: kairship.v1.ClusterNode.conditions:type_name -> kairship.v1.Condition
 	117,  // 63: kairship.v1.ClusterNode.taints:type_name -> kairship.v1.ClusterTaint
-	443,  // 64: kairship.v1.ClusterNode.capacity:type_name -> kairship.v1.NodeResources
-	443,  // 65: kairship.v1.ClusterNode.allocatable:type_name -> kairship.v1.NodeResources
-	442,  // 66: kairship.v1.ClusterNode.allocated:type_name -> kairship.v1.NodeAllocation
+	455,  // 64: kairship.v1.ClusterNode.capacity:type_name -> kairship.v1.NodeResources
+	455,  // 65: kairship.v1.ClusterNode.allocatable:type_name -> kairship.v1.NodeResources
+	454,  // 66: kairship.v1.ClusterNode.allocated:type_name -> kairship.v1.NodeAllocation
 	338,  // 67: kairship.v1.ClusterNode.labels:type_name -> kairship.v1.Label
 	85,   // 68: kairship.v1.ClusterNode.annotations:type_name -> kairship.v1.Annotation
-	742,  // 69: kairship.v1.ClusterNode.created_at:type_name -> google.protobuf.Timestamp
+	759,  // 69: kairship.v1.ClusterNode.created_at:type_name -> google.protobuf.Timestamp
 	252,  // 70: kairship.v1.ClusterNode.freshness:type_name -> kairship.v1.Freshness
 	108,  // 71: kairship.v1.ClusterNodeConnection.nodes:type_name -> kairship.v1.ClusterNode
-	455,  // 72: kairship.v1.ClusterNodeConnection.page_info:type_name -> kairship.v1.PageInfo
+	467,  // 72: kairship.v1.ClusterNodeConnection.page_info:type_name -> kairship.v1.PageInfo
 	252,  // 73: kairship.v1.ClusterNodeConnection.freshness:type_name -> kairship.v1.Freshness
 	306,  // 74: kairship.v1.ClusterOverridePolicy.instance:type_name -> kairship.v1.Instance
 	338,  // 75: kairship.v1.ClusterOverridePolicy.labels:type_name -> kairship.v1.Label
 	85,   // 76: kairship.v1.ClusterOverridePolicy.annotations:type_name -> kairship.v1.Annotation
-	742,  // 77: kairship.v1.ClusterOverridePolicy.created_at:type_name -> google.protobuf.Timestamp
-	743,  // 78: kairship.v1.ClusterOverridePolicy.manifest:type_name -> google.protobuf.Value
+	759,  // 77: kairship.v1.ClusterOverridePolicy.created_at:type_name -> google.protobuf.Timestamp
+	760,  // 78: kairship.v1.ClusterOverridePolicy.manifest:type_name -> google.protobuf.Value
 	252,  // 79: kairship.v1.ClusterOverridePolicy.freshness:type_name -> kairship.v1.Freshness
 	110,  // 80: kairship.v1.ClusterOverridePolicyConnection.nodes:type_name -> kairship.v1.ClusterOverridePolicy
-	455,  // 81: kairship.v1.ClusterOverridePolicyConnection.page_info:type_name -> kairship.v1.PageInfo
+	467,  // 81: kairship.v1.ClusterOverridePolicyConnection.page_info:type_name -> kairship.v1.PageInfo
 	252,  // 82: kairship.v1.ClusterOverridePolicyConnection.freshness:type_name -> kairship.v1.Freshness
-	560,  // 83: kairship.v1.ClusterPreferencesInput.static_weight_list:type_name -> kairship.v1.StaticClusterWeightInput
+	577,  // 83: kairship.v1.ClusterPreferencesInput.static_weight_list:type_name -> kairship.v1.StaticClusterWeightInput
 	14,   // 84: kairship.v1.ClusterPreferencesInput.dynamic_weight:type_name -> kairship.v1.DynamicWeightFactor.Value
 	306,  // 85: kairship.v1.ClusterPropagationPolicy.instance:type_name -> kairship.v1.Instance
 	338,  // 86: kairship.v1.ClusterPropagationPolicy.labels:type_name -> kairship.v1.Label
 	85,   // 87: kairship.v1.ClusterPropagationPolicy.annotations:type_name -> kairship.v1.Annotation
-	742,  // 88: kairship.v1.ClusterPropagationPolicy.created_at:type_name -> google.protobuf.Timestamp
-	743,  // 89: kairship.v1.ClusterPropagationPolicy.manifest:type_name -> google.protobuf.Value
+	759,  // 88: kairship.v1.ClusterPropagationPolicy.created_at:type_name -> google.protobuf.Timestamp
+	760,  // 89: kairship.v1.ClusterPropagationPolicy.manifest:type_name -> google.protobuf.Value
 	252,  // 90: kairship.v1.ClusterPropagationPolicy.freshness:type_name -> kairship.v1.Freshness
 	113,  // 91: kairship.v1.ClusterPropagationPolicyConnection.nodes:type_name -> kairship.v1.ClusterPropagationPolicy
-	455,  // 92: kairship.v1.ClusterPropagationPolicyConnection.page_info:type_name -> kairship.v1.PageInfo
+	467,  // 92: kairship.v1.ClusterPropagationPolicyConnection.page_info:type_name -> kairship.v1.PageInfo
 	252,  // 93: kairship.v1.ClusterPropagationPolicyConnection.freshness:type_name -> kairship.v1.Freshness
-	742,  // 94: kairship.v1.ClusterSummary.stale_since:type_name -> google.protobuf.Timestamp
-	501,  // 95: kairship.v1.ClusterSummary.nodes:type_name -> kairship.v1.ReadyCount
+	759,  // 94: kairship.v1.ClusterSummary.stale_since:type_name -> google.protobuf.Timestamp
+	513,  // 95: kairship.v1.ClusterSummary.nodes:type_name -> kairship.v1.ReadyCount
 	95,   // 96: kairship.v1.ClusterSummary.cpu:type_name -> kairship.v1.Capacity
 	95,   // 97: kairship.v1.ClusterSummary.memory:type_name -> kairship.v1.Capacity
-	742,  // 98: kairship.v1.ClusterTaint.time_added:type_name -> google.protobuf.Timestamp
+	759,  // 98: kairship.v1.ClusterTaint.time_added:type_name -> google.protobuf.Timestamp
 	73,   // 99: kairship.v1.ClusterTolerationInput.operator:type_name -> kairship.v1.TolerationOperator.Value
 	71,   // 100: kairship.v1.ClusterTolerationInput.effect:type_name -> kairship.v1.TaintEffect.Value
 	121,  // 101: kairship.v1.CollectedKinds.of_instance:type_name -> kairship.v1.CollectedKind
@@ -63358,349 +65282,349 @@ var file_kairship_proto_depIdxs = []int32{
 	122,  // 103: kairship.v1.CollectedKindsInput.of_instance:type_name -> kairship.v1.CollectedKindInput
 	122,  // 104: kairship.v1.CollectedKindsInput.of_members:type_name -> kairship.v1.CollectedKindInput
 	43,   // 105: kairship.v1.CommandArgsOverriderInput.operator:type_name -> kairship.v1.OverriderOperator.Value
-	742,  // 106: kairship.v1.Condition.last_transition_time:type_name -> google.protobuf.Timestamp
-	428,  // 107: kairship.v1.ContainerResourceMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
-	421,  // 108: kairship.v1.CordonMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
+	759,  // 106: kairship.v1.Condition.last_transition_time:type_name -> google.protobuf.Timestamp
+	440,  // 107: kairship.v1.ContainerResourceMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
+	433,  // 108: kairship.v1.CordonMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
 	130,  // 109: kairship.v1.CordonMemberClusterResponse.result:type_name -> kairship.v1.CordonMemberClusterPayload
 	239,  // 110: kairship.v1.CordonMemberClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 111: kairship.v1.CordonMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 111: kairship.v1.CordonMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
 	110,  // 112: kairship.v1.CreateClusterOverridePolicyPayload.cluster_override_policy:type_name -> kairship.v1.ClusterOverridePolicy
-	617,  // 113: kairship.v1.CreateClusterOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
+	634,  // 113: kairship.v1.CreateClusterOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
 	340,  // 114: kairship.v1.CreateClusterOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
 	86,   // 115: kairship.v1.CreateClusterOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	453,  // 116: kairship.v1.CreateClusterOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
+	465,  // 116: kairship.v1.CreateClusterOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
 	133,  // 117: kairship.v1.CreateClusterOverridePolicyResponse.result:type_name -> kairship.v1.CreateClusterOverridePolicyPayload
 	239,  // 118: kairship.v1.CreateClusterOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 119: kairship.v1.CreateClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 119: kairship.v1.CreateClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
 	113,  // 120: kairship.v1.CreateClusterPropagationPolicyPayload.cluster_propagation_policy:type_name -> kairship.v1.ClusterPropagationPolicy
-	617,  // 121: kairship.v1.CreateClusterPropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
+	634,  // 121: kairship.v1.CreateClusterPropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
 	340,  // 122: kairship.v1.CreateClusterPropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
 	86,   // 123: kairship.v1.CreateClusterPropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	498,  // 124: kairship.v1.CreateClusterPropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
+	510,  // 124: kairship.v1.CreateClusterPropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
 	136,  // 125: kairship.v1.CreateClusterPropagationPolicyResponse.result:type_name -> kairship.v1.CreateClusterPropagationPolicyPayload
 	239,  // 126: kairship.v1.CreateClusterPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 127: kairship.v1.CreateClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 127: kairship.v1.CreateClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
 	169,  // 128: kairship.v1.CreateCronFederatedHPAPayload.cron_federated_hpa:type_name -> kairship.v1.CronFederatedHPA
-	617,  // 129: kairship.v1.CreateCronFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
+	634,  // 129: kairship.v1.CreateCronFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
 	340,  // 130: kairship.v1.CreateCronFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
 	86,   // 131: kairship.v1.CreateCronFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
 	173,  // 132: kairship.v1.CreateCronFederatedHPARequest.spec:type_name -> kairship.v1.CronFederatedHPASpecInput
 	139,  // 133: kairship.v1.CreateCronFederatedHPAResponse.result:type_name -> kairship.v1.CreateCronFederatedHPAPayload
 	239,  // 134: kairship.v1.CreateCronFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 135: kairship.v1.CreateCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 135: kairship.v1.CreateCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
 	240,  // 136: kairship.v1.CreateFederatedHPAPayload.federated_hpa:type_name -> kairship.v1.FederatedHPA
-	617,  // 137: kairship.v1.CreateFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
+	634,  // 137: kairship.v1.CreateFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
 	340,  // 138: kairship.v1.CreateFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
 	86,   // 139: kairship.v1.CreateFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
 	244,  // 140: kairship.v1.CreateFederatedHPARequest.spec:type_name -> kairship.v1.FederatedHPASpecInput
 	142,  // 141: kairship.v1.CreateFederatedHPAResponse.result:type_name -> kairship.v1.CreateFederatedHPAPayload
 	239,  // 142: kairship.v1.CreateFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 143: kairship.v1.CreateFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 143: kairship.v1.CreateFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
 	245,  // 144: kairship.v1.CreateFederatedResourceQuotaPayload.federated_resource_quota:type_name -> kairship.v1.FederatedResourceQuota
-	617,  // 145: kairship.v1.CreateFederatedResourceQuotaPayload.warnings:type_name -> kairship.v1.Warning
+	634,  // 145: kairship.v1.CreateFederatedResourceQuotaPayload.warnings:type_name -> kairship.v1.Warning
 	340,  // 146: kairship.v1.CreateFederatedResourceQuotaRequest.labels:type_name -> kairship.v1.LabelInput
 	86,   // 147: kairship.v1.CreateFederatedResourceQuotaRequest.annotations:type_name -> kairship.v1.AnnotationInput
 	247,  // 148: kairship.v1.CreateFederatedResourceQuotaRequest.spec:type_name -> kairship.v1.FederatedResourceQuotaSpecInput
 	145,  // 149: kairship.v1.CreateFederatedResourceQuotaResponse.result:type_name -> kairship.v1.CreateFederatedResourceQuotaPayload
 	239,  // 150: kairship.v1.CreateFederatedResourceQuotaResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 151: kairship.v1.CreateFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 151: kairship.v1.CreateFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
 	306,  // 152: kairship.v1.CreateInstancePayload.instance:type_name -> kairship.v1.Instance
 	314,  // 153: kairship.v1.CreateInstanceRequest.components:type_name -> kairship.v1.InstanceComponentsInput
 	11,   // 154: kairship.v1.CreateInstanceRequest.deletion_policy:type_name -> kairship.v1.DeletionPolicy.Value
 	340,  // 155: kairship.v1.CreateInstanceRequest.labels:type_name -> kairship.v1.LabelInput
 	148,  // 156: kairship.v1.CreateInstanceResponse.result:type_name -> kairship.v1.CreateInstancePayload
 	239,  // 157: kairship.v1.CreateInstanceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 158: kairship.v1.CreateInstanceResponse.extensions:type_name -> google.protobuf.Struct
-	435,  // 159: kairship.v1.CreateMultiClusterServicePayload.multi_cluster_service:type_name -> kairship.v1.MultiClusterService
-	617,  // 160: kairship.v1.CreateMultiClusterServicePayload.warnings:type_name -> kairship.v1.Warning
+	761,  // 158: kairship.v1.CreateInstanceResponse.extensions:type_name -> google.protobuf.Struct
+	447,  // 159: kairship.v1.CreateMultiClusterServicePayload.multi_cluster_service:type_name -> kairship.v1.MultiClusterService
+	634,  // 160: kairship.v1.CreateMultiClusterServicePayload.warnings:type_name -> kairship.v1.Warning
 	340,  // 161: kairship.v1.CreateMultiClusterServiceRequest.labels:type_name -> kairship.v1.LabelInput
 	86,   // 162: kairship.v1.CreateMultiClusterServiceRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	438,  // 163: kairship.v1.CreateMultiClusterServiceRequest.spec:type_name -> kairship.v1.MultiClusterServiceSpecInput
+	450,  // 163: kairship.v1.CreateMultiClusterServiceRequest.spec:type_name -> kairship.v1.MultiClusterServiceSpecInput
 	151,  // 164: kairship.v1.CreateMultiClusterServiceResponse.result:type_name -> kairship.v1.CreateMultiClusterServicePayload
 	239,  // 165: kairship.v1.CreateMultiClusterServiceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 166: kairship.v1.CreateMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
-	440,  // 167: kairship.v1.CreateNamespacePayload.namespace:type_name -> kairship.v1.Namespace
+	761,  // 166: kairship.v1.CreateMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
+	452,  // 167: kairship.v1.CreateNamespacePayload.namespace:type_name -> kairship.v1.Namespace
 	340,  // 168: kairship.v1.CreateNamespaceRequest.labels:type_name -> kairship.v1.LabelInput
 	86,   // 169: kairship.v1.CreateNamespaceRequest.annotations:type_name -> kairship.v1.AnnotationInput
 	154,  // 170: kairship.v1.CreateNamespaceResponse.result:type_name -> kairship.v1.CreateNamespacePayload
 	239,  // 171: kairship.v1.CreateNamespaceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 172: kairship.v1.CreateNamespaceResponse.extensions:type_name -> google.protobuf.Struct
-	450,  // 173: kairship.v1.CreateOverridePolicyPayload.override_policy:type_name -> kairship.v1.OverridePolicy
-	617,  // 174: kairship.v1.CreateOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
+	761,  // 172: kairship.v1.CreateNamespaceResponse.extensions:type_name -> google.protobuf.Struct
+	462,  // 173: kairship.v1.CreateOverridePolicyPayload.override_policy:type_name -> kairship.v1.OverridePolicy
+	634,  // 174: kairship.v1.CreateOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
 	340,  // 175: kairship.v1.CreateOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
 	86,   // 176: kairship.v1.CreateOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	453,  // 177: kairship.v1.CreateOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
+	465,  // 177: kairship.v1.CreateOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
 	157,  // 178: kairship.v1.CreateOverridePolicyResponse.result:type_name -> kairship.v1.CreateOverridePolicyPayload
 	239,  // 179: kairship.v1.CreateOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 180: kairship.v1.CreateOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
-	495,  // 181: kairship.v1.CreatePropagationPolicyPayload.propagation_policy:type_name -> kairship.v1.PropagationPolicy
-	617,  // 182: kairship.v1.CreatePropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
+	761,  // 180: kairship.v1.CreateOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	507,  // 181: kairship.v1.CreatePropagationPolicyPayload.propagation_policy:type_name -> kairship.v1.PropagationPolicy
+	634,  // 182: kairship.v1.CreatePropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
 	340,  // 183: kairship.v1.CreatePropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
 	86,   // 184: kairship.v1.CreatePropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	498,  // 185: kairship.v1.CreatePropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
+	510,  // 185: kairship.v1.CreatePropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
 	160,  // 186: kairship.v1.CreatePropagationPolicyResponse.result:type_name -> kairship.v1.CreatePropagationPolicyPayload
 	239,  // 187: kairship.v1.CreatePropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 188: kairship.v1.CreatePropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	515,  // 189: kairship.v1.CreateServicePayload.service:type_name -> kairship.v1.Resource
+	761,  // 188: kairship.v1.CreatePropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	527,  // 189: kairship.v1.CreateServicePayload.service:type_name -> kairship.v1.Resource
 	78,   // 190: kairship.v1.CreateServiceRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
 	81,   // 191: kairship.v1.CreateServiceRequest.type:type_name -> kairship.v1.WorkloadServiceType.Value
-	551,  // 192: kairship.v1.CreateServiceRequest.ports:type_name -> kairship.v1.ServicePortInput
+	568,  // 192: kairship.v1.CreateServiceRequest.ports:type_name -> kairship.v1.ServicePortInput
 	340,  // 193: kairship.v1.CreateServiceRequest.labels:type_name -> kairship.v1.LabelInput
 	163,  // 194: kairship.v1.CreateServiceResponse.result:type_name -> kairship.v1.CreateServicePayload
 	239,  // 195: kairship.v1.CreateServiceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 196: kairship.v1.CreateServiceResponse.extensions:type_name -> google.protobuf.Struct
-	651,  // 197: kairship.v1.CreateWorkloadRebalancerPayload.workload_rebalancer:type_name -> kairship.v1.WorkloadRebalancer
-	617,  // 198: kairship.v1.CreateWorkloadRebalancerPayload.warnings:type_name -> kairship.v1.Warning
+	761,  // 196: kairship.v1.CreateServiceResponse.extensions:type_name -> google.protobuf.Struct
+	668,  // 197: kairship.v1.CreateWorkloadRebalancerPayload.workload_rebalancer:type_name -> kairship.v1.WorkloadRebalancer
+	634,  // 198: kairship.v1.CreateWorkloadRebalancerPayload.warnings:type_name -> kairship.v1.Warning
 	340,  // 199: kairship.v1.CreateWorkloadRebalancerRequest.labels:type_name -> kairship.v1.LabelInput
 	86,   // 200: kairship.v1.CreateWorkloadRebalancerRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	654,  // 201: kairship.v1.CreateWorkloadRebalancerRequest.spec:type_name -> kairship.v1.WorkloadRebalancerSpecInput
+	671,  // 201: kairship.v1.CreateWorkloadRebalancerRequest.spec:type_name -> kairship.v1.WorkloadRebalancerSpecInput
 	166,  // 202: kairship.v1.CreateWorkloadRebalancerResponse.result:type_name -> kairship.v1.CreateWorkloadRebalancerPayload
 	239,  // 203: kairship.v1.CreateWorkloadRebalancerResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 204: kairship.v1.CreateWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 204: kairship.v1.CreateWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
 	306,  // 205: kairship.v1.CronFederatedHPA.instance:type_name -> kairship.v1.Instance
 	338,  // 206: kairship.v1.CronFederatedHPA.labels:type_name -> kairship.v1.Label
 	85,   // 207: kairship.v1.CronFederatedHPA.annotations:type_name -> kairship.v1.Annotation
-	642,  // 208: kairship.v1.CronFederatedHPA.workload:type_name -> kairship.v1.Workload
+	659,  // 208: kairship.v1.CronFederatedHPA.workload:type_name -> kairship.v1.Workload
 	171,  // 209: kairship.v1.CronFederatedHPA.execution_histories:type_name -> kairship.v1.CronFederatedHPAExecutionHistory
-	742,  // 210: kairship.v1.CronFederatedHPA.created_at:type_name -> google.protobuf.Timestamp
+	759,  // 210: kairship.v1.CronFederatedHPA.created_at:type_name -> google.protobuf.Timestamp
 	252,  // 211: kairship.v1.CronFederatedHPA.freshness:type_name -> kairship.v1.Freshness
-	743,  // 212: kairship.v1.CronFederatedHPA.manifest:type_name -> google.protobuf.Value
+	760,  // 212: kairship.v1.CronFederatedHPA.manifest:type_name -> google.protobuf.Value
 	169,  // 213: kairship.v1.CronFederatedHPAConnection.nodes:type_name -> kairship.v1.CronFederatedHPA
-	455,  // 214: kairship.v1.CronFederatedHPAConnection.page_info:type_name -> kairship.v1.PageInfo
+	467,  // 214: kairship.v1.CronFederatedHPAConnection.page_info:type_name -> kairship.v1.PageInfo
 	252,  // 215: kairship.v1.CronFederatedHPAConnection.freshness:type_name -> kairship.v1.Freshness
-	742,  // 216: kairship.v1.CronFederatedHPAExecutionHistory.next_execution_time:type_name -> google.protobuf.Timestamp
-	742,  // 217: kairship.v1.CronFederatedHPAExecutionHistory.last_execution_time:type_name -> google.protobuf.Timestamp
-	538,  // 218: kairship.v1.CronFederatedHPASpecInput.scale_target_ref:type_name -> kairship.v1.ScaleTargetInput
+	759,  // 216: kairship.v1.CronFederatedHPAExecutionHistory.next_execution_time:type_name -> google.protobuf.Timestamp
+	759,  // 217: kairship.v1.CronFederatedHPAExecutionHistory.last_execution_time:type_name -> google.protobuf.Timestamp
+	555,  // 218: kairship.v1.CronFederatedHPASpecInput.scale_target_ref:type_name -> kairship.v1.ScaleTargetInput
 	172,  // 219: kairship.v1.CronFederatedHPASpecInput.rules:type_name -> kairship.v1.CronFederatedHPARuleInput
 	110,  // 220: kairship.v1.DeleteClusterOverridePolicyPayload.cluster_override_policy:type_name -> kairship.v1.ClusterOverridePolicy
-	478,  // 221: kairship.v1.DeleteClusterOverridePolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
+	490,  // 221: kairship.v1.DeleteClusterOverridePolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
 	175,  // 222: kairship.v1.DeleteClusterOverridePolicyResponse.result:type_name -> kairship.v1.DeleteClusterOverridePolicyPayload
 	239,  // 223: kairship.v1.DeleteClusterOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 224: kairship.v1.DeleteClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 224: kairship.v1.DeleteClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
 	113,  // 225: kairship.v1.DeleteClusterPropagationPolicyPayload.cluster_propagation_policy:type_name -> kairship.v1.ClusterPropagationPolicy
-	478,  // 226: kairship.v1.DeleteClusterPropagationPolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
+	490,  // 226: kairship.v1.DeleteClusterPropagationPolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
 	178,  // 227: kairship.v1.DeleteClusterPropagationPolicyResponse.result:type_name -> kairship.v1.DeleteClusterPropagationPolicyPayload
 	239,  // 228: kairship.v1.DeleteClusterPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 229: kairship.v1.DeleteClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 229: kairship.v1.DeleteClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
 	169,  // 230: kairship.v1.DeleteCronFederatedHPAPayload.cron_federated_hpa:type_name -> kairship.v1.CronFederatedHPA
 	181,  // 231: kairship.v1.DeleteCronFederatedHPAResponse.result:type_name -> kairship.v1.DeleteCronFederatedHPAPayload
 	239,  // 232: kairship.v1.DeleteCronFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 233: kairship.v1.DeleteCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 233: kairship.v1.DeleteCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
 	240,  // 234: kairship.v1.DeleteFederatedHPAPayload.federated_hpa:type_name -> kairship.v1.FederatedHPA
 	184,  // 235: kairship.v1.DeleteFederatedHPAResponse.result:type_name -> kairship.v1.DeleteFederatedHPAPayload
 	239,  // 236: kairship.v1.DeleteFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 237: kairship.v1.DeleteFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 237: kairship.v1.DeleteFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
 	245,  // 238: kairship.v1.DeleteFederatedResourceQuotaPayload.federated_resource_quota:type_name -> kairship.v1.FederatedResourceQuota
 	187,  // 239: kairship.v1.DeleteFederatedResourceQuotaResponse.result:type_name -> kairship.v1.DeleteFederatedResourceQuotaPayload
 	239,  // 240: kairship.v1.DeleteFederatedResourceQuotaResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 241: kairship.v1.DeleteFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 241: kairship.v1.DeleteFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
 	306,  // 242: kairship.v1.DeleteInstancePayload.instance:type_name -> kairship.v1.Instance
 	11,   // 243: kairship.v1.DeleteInstanceRequest.deletion_policy:type_name -> kairship.v1.DeletionPolicy.Value
 	190,  // 244: kairship.v1.DeleteInstanceResponse.result:type_name -> kairship.v1.DeleteInstancePayload
 	239,  // 245: kairship.v1.DeleteInstanceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 246: kairship.v1.DeleteInstanceResponse.extensions:type_name -> google.protobuf.Struct
-	435,  // 247: kairship.v1.DeleteMultiClusterServicePayload.multi_cluster_service:type_name -> kairship.v1.MultiClusterService
+	761,  // 246: kairship.v1.DeleteInstanceResponse.extensions:type_name -> google.protobuf.Struct
+	447,  // 247: kairship.v1.DeleteMultiClusterServicePayload.multi_cluster_service:type_name -> kairship.v1.MultiClusterService
 	193,  // 248: kairship.v1.DeleteMultiClusterServiceResponse.result:type_name -> kairship.v1.DeleteMultiClusterServicePayload
 	239,  // 249: kairship.v1.DeleteMultiClusterServiceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 250: kairship.v1.DeleteMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
-	440,  // 251: kairship.v1.DeleteNamespacePayload.namespace:type_name -> kairship.v1.Namespace
+	761,  // 250: kairship.v1.DeleteMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
+	452,  // 251: kairship.v1.DeleteNamespacePayload.namespace:type_name -> kairship.v1.Namespace
 	196,  // 252: kairship.v1.DeleteNamespaceResponse.result:type_name -> kairship.v1.DeleteNamespacePayload
 	239,  // 253: kairship.v1.DeleteNamespaceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 254: kairship.v1.DeleteNamespaceResponse.extensions:type_name -> google.protobuf.Struct
-	450,  // 255: kairship.v1.DeleteOverridePolicyPayload.override_policy:type_name -> kairship.v1.OverridePolicy
-	478,  // 256: kairship.v1.DeleteOverridePolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
+	761,  // 254: kairship.v1.DeleteNamespaceResponse.extensions:type_name -> google.protobuf.Struct
+	462,  // 255: kairship.v1.DeleteOverridePolicyPayload.override_policy:type_name -> kairship.v1.OverridePolicy
+	490,  // 256: kairship.v1.DeleteOverridePolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
 	199,  // 257: kairship.v1.DeleteOverridePolicyResponse.result:type_name -> kairship.v1.DeleteOverridePolicyPayload
 	239,  // 258: kairship.v1.DeleteOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 259: kairship.v1.DeleteOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
-	495,  // 260: kairship.v1.DeletePropagationPolicyPayload.propagation_policy:type_name -> kairship.v1.PropagationPolicy
-	478,  // 261: kairship.v1.DeletePropagationPolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
+	761,  // 259: kairship.v1.DeleteOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	507,  // 260: kairship.v1.DeletePropagationPolicyPayload.propagation_policy:type_name -> kairship.v1.PropagationPolicy
+	490,  // 261: kairship.v1.DeletePropagationPolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
 	202,  // 262: kairship.v1.DeletePropagationPolicyResponse.result:type_name -> kairship.v1.DeletePropagationPolicyPayload
 	239,  // 263: kairship.v1.DeletePropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 264: kairship.v1.DeletePropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	515,  // 265: kairship.v1.DeleteResourcePayload.resource:type_name -> kairship.v1.Resource
+	761,  // 264: kairship.v1.DeletePropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	527,  // 265: kairship.v1.DeleteResourcePayload.resource:type_name -> kairship.v1.Resource
 	12,   // 266: kairship.v1.DeleteResourceRequest.propagation_policy:type_name -> kairship.v1.DeletionPropagation.Value
 	205,  // 267: kairship.v1.DeleteResourceResponse.result:type_name -> kairship.v1.DeleteResourcePayload
 	239,  // 268: kairship.v1.DeleteResourceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 269: kairship.v1.DeleteResourceResponse.extensions:type_name -> google.protobuf.Struct
-	651,  // 270: kairship.v1.DeleteWorkloadRebalancerPayload.workload_rebalancer:type_name -> kairship.v1.WorkloadRebalancer
+	761,  // 269: kairship.v1.DeleteResourceResponse.extensions:type_name -> google.protobuf.Struct
+	668,  // 270: kairship.v1.DeleteWorkloadRebalancerPayload.workload_rebalancer:type_name -> kairship.v1.WorkloadRebalancer
 	208,  // 271: kairship.v1.DeleteWorkloadRebalancerResponse.result:type_name -> kairship.v1.DeleteWorkloadRebalancerPayload
 	239,  // 272: kairship.v1.DeleteWorkloadRebalancerResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 273: kairship.v1.DeleteWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
-	658,  // 274: kairship.v1.DeployApplicationPayload.results:type_name -> kairship.v1.WrittenObject
+	761,  // 273: kairship.v1.DeleteWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
+	675,  // 274: kairship.v1.DeployApplicationPayload.results:type_name -> kairship.v1.WrittenObject
 	90,   // 275: kairship.v1.DeployApplicationRequest.propagation_policies:type_name -> kairship.v1.ApplicationPropagationPolicyInput
 	89,   // 276: kairship.v1.DeployApplicationRequest.override_policies:type_name -> kairship.v1.ApplicationOverridePolicyInput
 	211,  // 277: kairship.v1.DeployApplicationResponse.result:type_name -> kairship.v1.DeployApplicationPayload
 	239,  // 278: kairship.v1.DeployApplicationResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 279: kairship.v1.DeployApplicationResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 279: kairship.v1.DeployApplicationResponse.extensions:type_name -> google.protobuf.Struct
 	316,  // 280: kairship.v1.DeployApplicationToInstancesPayload.results:type_name -> kairship.v1.InstanceDeployment
 	90,   // 281: kairship.v1.DeployApplicationToInstancesRequest.propagation_policies:type_name -> kairship.v1.ApplicationPropagationPolicyInput
 	89,   // 282: kairship.v1.DeployApplicationToInstancesRequest.override_policies:type_name -> kairship.v1.ApplicationOverridePolicyInput
 	214,  // 283: kairship.v1.DeployApplicationToInstancesResponse.result:type_name -> kairship.v1.DeployApplicationToInstancesPayload
 	239,  // 284: kairship.v1.DeployApplicationToInstancesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 285: kairship.v1.DeployApplicationToInstancesResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 285: kairship.v1.DeployApplicationToInstancesResponse.extensions:type_name -> google.protobuf.Struct
 	33,   // 286: kairship.v1.DiffManifestsRequest.effects:type_name -> kairship.v1.ManifestEffect.Value
-	418,  // 287: kairship.v1.DiffManifestsResponse.result:type_name -> kairship.v1.ManifestPreview
+	430,  // 287: kairship.v1.DiffManifestsResponse.result:type_name -> kairship.v1.ManifestPreview
 	239,  // 288: kairship.v1.DiffManifestsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 289: kairship.v1.DiffManifestsResponse.extensions:type_name -> google.protobuf.Struct
-	421,  // 290: kairship.v1.DrainMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
+	761,  // 289: kairship.v1.DiffManifestsResponse.extensions:type_name -> google.protobuf.Struct
+	433,  // 290: kairship.v1.DrainMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
 	107,  // 291: kairship.v1.DrainMemberClusterPayload.plan:type_name -> kairship.v1.ClusterLossPreview
 	219,  // 292: kairship.v1.DrainMemberClusterResponse.result:type_name -> kairship.v1.DrainMemberClusterPayload
 	239,  // 293: kairship.v1.DrainMemberClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 294: kairship.v1.DrainMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 294: kairship.v1.DrainMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
 	248,  // 295: kairship.v1.DriftField.manager:type_name -> kairship.v1.FieldManager
-	742,  // 296: kairship.v1.Event.first_seen:type_name -> google.protobuf.Timestamp
-	742,  // 297: kairship.v1.Event.last_seen:type_name -> google.protobuf.Timestamp
+	759,  // 296: kairship.v1.Event.first_seen:type_name -> google.protobuf.Timestamp
+	759,  // 297: kairship.v1.Event.last_seen:type_name -> google.protobuf.Timestamp
 	223,  // 298: kairship.v1.EventConnection.nodes:type_name -> kairship.v1.Event
-	455,  // 299: kairship.v1.EventConnection.page_info:type_name -> kairship.v1.PageInfo
+	467,  // 299: kairship.v1.EventConnection.page_info:type_name -> kairship.v1.PageInfo
 	252,  // 300: kairship.v1.EventConnection.freshness:type_name -> kairship.v1.Freshness
 	78,   // 301: kairship.v1.ExplainWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
 	227,  // 302: kairship.v1.ExplainWorkloadResponse.result:type_name -> kairship.v1.Explanation
 	239,  // 303: kairship.v1.ExplainWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 304: kairship.v1.ExplainWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 304: kairship.v1.ExplainWorkloadResponse.extensions:type_name -> google.protobuf.Struct
 	55,   // 305: kairship.v1.Explanation.stage:type_name -> kairship.v1.PropagationStage.Value
 	17,   // 306: kairship.v1.Explanation.state:type_name -> kairship.v1.ExplanationState.Value
 	229,  // 307: kairship.v1.Explanation.steps:type_name -> kairship.v1.ExplanationStep
 	16,   // 308: kairship.v1.ExplanationReason.code:type_name -> kairship.v1.ExplanationCode.Value
-	497,  // 309: kairship.v1.ExplanationReason.policy:type_name -> kairship.v1.PropagationPolicyLike
-	452,  // 310: kairship.v1.ExplanationReason.override:type_name -> kairship.v1.OverridePolicyLike
-	465,  // 311: kairship.v1.ExplanationReason.pod:type_name -> kairship.v1.Pod
+	509,  // 309: kairship.v1.ExplanationReason.policy:type_name -> kairship.v1.PropagationPolicyLike
+	464,  // 310: kairship.v1.ExplanationReason.override:type_name -> kairship.v1.OverridePolicyLike
+	477,  // 311: kairship.v1.ExplanationReason.pod:type_name -> kairship.v1.Pod
 	55,   // 312: kairship.v1.ExplanationStep.stage:type_name -> kairship.v1.PropagationStage.Value
 	17,   // 313: kairship.v1.ExplanationStep.state:type_name -> kairship.v1.ExplanationState.Value
-	742,  // 314: kairship.v1.ExplanationStep.since:type_name -> google.protobuf.Timestamp
+	759,  // 314: kairship.v1.ExplanationStep.since:type_name -> google.protobuf.Timestamp
 	228,  // 315: kairship.v1.ExplanationStep.reasons:type_name -> kairship.v1.ExplanationReason
 	232,  // 316: kairship.v1.ExportApplicationRequest.objects:type_name -> kairship.v1.ExportObjectInput
 	87,   // 317: kairship.v1.ExportApplicationResponse.result:type_name -> kairship.v1.ApplicationExport
 	239,  // 318: kairship.v1.ExportApplicationResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 319: kairship.v1.ExportApplicationResponse.extensions:type_name -> google.protobuf.Struct
-	426,  // 320: kairship.v1.ExternalMetricSourceInput.metric:type_name -> kairship.v1.MetricIdentifierInput
-	428,  // 321: kairship.v1.ExternalMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
+	761,  // 319: kairship.v1.ExportApplicationResponse.extensions:type_name -> google.protobuf.Struct
+	438,  // 320: kairship.v1.ExternalMetricSourceInput.metric:type_name -> kairship.v1.MetricIdentifierInput
+	440,  // 321: kairship.v1.ExternalMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
 	88,   // 322: kairship.v1.FailoverBehaviorInput.application:type_name -> kairship.v1.ApplicationFailoverBehaviorInput
 	106,  // 323: kairship.v1.FailoverBehaviorInput.cluster:type_name -> kairship.v1.ClusterFailoverBehaviorInput
-	743,  // 324: kairship.v1.Failure.path:type_name -> google.protobuf.Value
-	744,  // 325: kairship.v1.Failure.more:type_name -> google.protobuf.Struct
+	760,  // 324: kairship.v1.Failure.path:type_name -> google.protobuf.Value
+	761,  // 325: kairship.v1.Failure.more:type_name -> google.protobuf.Struct
 	306,  // 326: kairship.v1.FederatedHPA.instance:type_name -> kairship.v1.Instance
 	338,  // 327: kairship.v1.FederatedHPA.labels:type_name -> kairship.v1.Label
 	85,   // 328: kairship.v1.FederatedHPA.annotations:type_name -> kairship.v1.Annotation
 	243,  // 329: kairship.v1.FederatedHPA.spec:type_name -> kairship.v1.FederatedHPASpec
-	642,  // 330: kairship.v1.FederatedHPA.workload:type_name -> kairship.v1.Workload
+	659,  // 330: kairship.v1.FederatedHPA.workload:type_name -> kairship.v1.Workload
 	242,  // 331: kairship.v1.FederatedHPA.metrics:type_name -> kairship.v1.FederatedHPAMetric
-	742,  // 332: kairship.v1.FederatedHPA.last_scale_time:type_name -> google.protobuf.Timestamp
+	759,  // 332: kairship.v1.FederatedHPA.last_scale_time:type_name -> google.protobuf.Timestamp
 	127,  // 333: kairship.v1.FederatedHPA.conditions:type_name -> kairship.v1.Condition
-	742,  // 334: kairship.v1.FederatedHPA.created_at:type_name -> google.protobuf.Timestamp
+	759,  // 334: kairship.v1.FederatedHPA.created_at:type_name -> google.protobuf.Timestamp
 	252,  // 335: kairship.v1.FederatedHPA.freshness:type_name -> kairship.v1.Freshness
-	743,  // 336: kairship.v1.FederatedHPA.manifest:type_name -> google.protobuf.Value
+	760,  // 336: kairship.v1.FederatedHPA.manifest:type_name -> google.protobuf.Value
 	240,  // 337: kairship.v1.FederatedHPAConnection.nodes:type_name -> kairship.v1.FederatedHPA
-	455,  // 338: kairship.v1.FederatedHPAConnection.page_info:type_name -> kairship.v1.PageInfo
+	467,  // 338: kairship.v1.FederatedHPAConnection.page_info:type_name -> kairship.v1.PageInfo
 	252,  // 339: kairship.v1.FederatedHPAConnection.freshness:type_name -> kairship.v1.Freshness
 	35,   // 340: kairship.v1.FederatedHPAMetric.type:type_name -> kairship.v1.MetricSourceType.Value
-	538,  // 341: kairship.v1.FederatedHPASpecInput.scale_target_ref:type_name -> kairship.v1.ScaleTargetInput
-	427,  // 342: kairship.v1.FederatedHPASpecInput.metrics:type_name -> kairship.v1.MetricSpecInput
-	542,  // 343: kairship.v1.FederatedHPASpecInput.behavior:type_name -> kairship.v1.ScalingBehaviorInput
+	555,  // 341: kairship.v1.FederatedHPASpecInput.scale_target_ref:type_name -> kairship.v1.ScaleTargetInput
+	439,  // 342: kairship.v1.FederatedHPASpecInput.metrics:type_name -> kairship.v1.MetricSpecInput
+	559,  // 343: kairship.v1.FederatedHPASpecInput.behavior:type_name -> kairship.v1.ScalingBehaviorInput
 	306,  // 344: kairship.v1.FederatedResourceQuota.instance:type_name -> kairship.v1.Instance
 	338,  // 345: kairship.v1.FederatedResourceQuota.labels:type_name -> kairship.v1.Label
 	85,   // 346: kairship.v1.FederatedResourceQuota.annotations:type_name -> kairship.v1.Annotation
-	500,  // 347: kairship.v1.FederatedResourceQuota.overall:type_name -> kairship.v1.QuotaUse
+	512,  // 347: kairship.v1.FederatedResourceQuota.overall:type_name -> kairship.v1.QuotaUse
 	115,  // 348: kairship.v1.FederatedResourceQuota.clusters:type_name -> kairship.v1.ClusterQuota
-	742,  // 349: kairship.v1.FederatedResourceQuota.created_at:type_name -> google.protobuf.Timestamp
+	759,  // 349: kairship.v1.FederatedResourceQuota.created_at:type_name -> google.protobuf.Timestamp
 	252,  // 350: kairship.v1.FederatedResourceQuota.freshness:type_name -> kairship.v1.Freshness
-	743,  // 351: kairship.v1.FederatedResourceQuota.manifest:type_name -> google.protobuf.Value
+	760,  // 351: kairship.v1.FederatedResourceQuota.manifest:type_name -> google.protobuf.Value
 	245,  // 352: kairship.v1.FederatedResourceQuotaConnection.nodes:type_name -> kairship.v1.FederatedResourceQuota
-	455,  // 353: kairship.v1.FederatedResourceQuotaConnection.page_info:type_name -> kairship.v1.PageInfo
+	467,  // 353: kairship.v1.FederatedResourceQuotaConnection.page_info:type_name -> kairship.v1.PageInfo
 	252,  // 354: kairship.v1.FederatedResourceQuotaConnection.freshness:type_name -> kairship.v1.Freshness
-	521,  // 355: kairship.v1.FederatedResourceQuotaSpecInput.overall:type_name -> kairship.v1.ResourceQuantityInput
-	559,  // 356: kairship.v1.FederatedResourceQuotaSpecInput.static_assignments:type_name -> kairship.v1.StaticClusterAssignmentInput
-	742,  // 357: kairship.v1.FieldManager.time:type_name -> google.protobuf.Timestamp
+	535,  // 355: kairship.v1.FederatedResourceQuotaSpecInput.overall:type_name -> kairship.v1.ResourceQuantityInput
+	576,  // 356: kairship.v1.FederatedResourceQuotaSpecInput.static_assignments:type_name -> kairship.v1.StaticClusterAssignmentInput
+	759,  // 357: kairship.v1.FieldManager.time:type_name -> google.protobuf.Timestamp
 	330,  // 358: kairship.v1.FieldOverriderInput.json:type_name -> kairship.v1.JSONPatchOperationInput
-	659,  // 359: kairship.v1.FieldOverriderInput.yaml:type_name -> kairship.v1.YAMLPatchOperationInput
+	676,  // 359: kairship.v1.FieldOverriderInput.yaml:type_name -> kairship.v1.YAMLPatchOperationInput
 	251,  // 360: kairship.v1.FieldSelectorInput.match_expressions:type_name -> kairship.v1.FieldSelectorRequirementInput
 	19,   // 361: kairship.v1.FieldSelectorRequirementInput.operator:type_name -> kairship.v1.FieldSelectorOperator.Value
 	20,   // 362: kairship.v1.Freshness.source:type_name -> kairship.v1.FreshnessSource.Value
-	742,  // 363: kairship.v1.Freshness.observed_at:type_name -> google.protobuf.Timestamp
+	759,  // 363: kairship.v1.Freshness.observed_at:type_name -> google.protobuf.Timestamp
 	110,  // 364: kairship.v1.GetClusterOverridePolicyResponse.result:type_name -> kairship.v1.ClusterOverridePolicy
 	239,  // 365: kairship.v1.GetClusterOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 366: kairship.v1.GetClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 366: kairship.v1.GetClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
 	113,  // 367: kairship.v1.GetClusterPropagationPolicyResponse.result:type_name -> kairship.v1.ClusterPropagationPolicy
 	239,  // 368: kairship.v1.GetClusterPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 369: kairship.v1.GetClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 369: kairship.v1.GetClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
 	100,  // 370: kairship.v1.GetClusterResponse.result:type_name -> kairship.v1.Cluster
 	239,  // 371: kairship.v1.GetClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 372: kairship.v1.GetClusterResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 372: kairship.v1.GetClusterResponse.extensions:type_name -> google.protobuf.Struct
 	169,  // 373: kairship.v1.GetCronFederatedHPAResponse.result:type_name -> kairship.v1.CronFederatedHPA
 	239,  // 374: kairship.v1.GetCronFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 375: kairship.v1.GetCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 375: kairship.v1.GetCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
 	240,  // 376: kairship.v1.GetFederatedHPAResponse.result:type_name -> kairship.v1.FederatedHPA
 	239,  // 377: kairship.v1.GetFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 378: kairship.v1.GetFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 378: kairship.v1.GetFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
 	245,  // 379: kairship.v1.GetFederatedResourceQuotaResponse.result:type_name -> kairship.v1.FederatedResourceQuota
 	239,  // 380: kairship.v1.GetFederatedResourceQuotaResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 381: kairship.v1.GetFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 381: kairship.v1.GetFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
 	326,  // 382: kairship.v1.GetInstanceKubeconfigResponse.result:type_name -> kairship.v1.InstanceKubeconfig
 	239,  // 383: kairship.v1.GetInstanceKubeconfigResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 384: kairship.v1.GetInstanceKubeconfigResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 384: kairship.v1.GetInstanceKubeconfigResponse.extensions:type_name -> google.protobuf.Struct
 	306,  // 385: kairship.v1.GetInstanceResponse.result:type_name -> kairship.v1.Instance
 	239,  // 386: kairship.v1.GetInstanceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 387: kairship.v1.GetInstanceResponse.extensions:type_name -> google.protobuf.Struct
-	421,  // 388: kairship.v1.GetMemberClusterResponse.result:type_name -> kairship.v1.MemberCluster
+	761,  // 387: kairship.v1.GetInstanceResponse.extensions:type_name -> google.protobuf.Struct
+	433,  // 388: kairship.v1.GetMemberClusterResponse.result:type_name -> kairship.v1.MemberCluster
 	239,  // 389: kairship.v1.GetMemberClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 390: kairship.v1.GetMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
-	424,  // 391: kairship.v1.GetMemberClusterUsageResponse.result:type_name -> kairship.v1.MemberClusterUsage
+	761,  // 390: kairship.v1.GetMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
+	436,  // 391: kairship.v1.GetMemberClusterUsageResponse.result:type_name -> kairship.v1.MemberClusterUsage
 	239,  // 392: kairship.v1.GetMemberClusterUsageResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 393: kairship.v1.GetMemberClusterUsageResponse.extensions:type_name -> google.protobuf.Struct
-	435,  // 394: kairship.v1.GetMultiClusterServiceResponse.result:type_name -> kairship.v1.MultiClusterService
+	761,  // 393: kairship.v1.GetMemberClusterUsageResponse.extensions:type_name -> google.protobuf.Struct
+	447,  // 394: kairship.v1.GetMultiClusterServiceResponse.result:type_name -> kairship.v1.MultiClusterService
 	239,  // 395: kairship.v1.GetMultiClusterServiceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 396: kairship.v1.GetMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
-	440,  // 397: kairship.v1.GetNamespaceResponse.result:type_name -> kairship.v1.Namespace
+	761,  // 396: kairship.v1.GetMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
+	452,  // 397: kairship.v1.GetNamespaceResponse.result:type_name -> kairship.v1.Namespace
 	239,  // 398: kairship.v1.GetNamespaceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 399: kairship.v1.GetNamespaceResponse.extensions:type_name -> google.protobuf.Struct
-	450,  // 400: kairship.v1.GetOverridePolicyResponse.result:type_name -> kairship.v1.OverridePolicy
+	761,  // 399: kairship.v1.GetNamespaceResponse.extensions:type_name -> google.protobuf.Struct
+	462,  // 400: kairship.v1.GetOverridePolicyResponse.result:type_name -> kairship.v1.OverridePolicy
 	239,  // 401: kairship.v1.GetOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 402: kairship.v1.GetOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
-	495,  // 403: kairship.v1.GetPropagationPolicyResponse.result:type_name -> kairship.v1.PropagationPolicy
+	761,  // 402: kairship.v1.GetOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	507,  // 403: kairship.v1.GetPropagationPolicyResponse.result:type_name -> kairship.v1.PropagationPolicy
 	239,  // 404: kairship.v1.GetPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 405: kairship.v1.GetPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	515,  // 406: kairship.v1.GetResourceResponse.result:type_name -> kairship.v1.Resource
+	761,  // 405: kairship.v1.GetPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	527,  // 406: kairship.v1.GetResourceResponse.result:type_name -> kairship.v1.Resource
 	239,  // 407: kairship.v1.GetResourceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 408: kairship.v1.GetResourceResponse.extensions:type_name -> google.protobuf.Struct
-	616,  // 409: kairship.v1.GetViewerPermissionsResponse.result:type_name -> kairship.v1.ViewerCan
+	761,  // 408: kairship.v1.GetResourceResponse.extensions:type_name -> google.protobuf.Struct
+	633,  // 409: kairship.v1.GetViewerPermissionsResponse.result:type_name -> kairship.v1.ViewerCan
 	239,  // 410: kairship.v1.GetViewerPermissionsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 411: kairship.v1.GetViewerPermissionsResponse.extensions:type_name -> google.protobuf.Struct
-	615,  // 412: kairship.v1.GetViewerResponse.result:type_name -> kairship.v1.Viewer
+	761,  // 411: kairship.v1.GetViewerPermissionsResponse.extensions:type_name -> google.protobuf.Struct
+	632,  // 412: kairship.v1.GetViewerResponse.result:type_name -> kairship.v1.Viewer
 	239,  // 413: kairship.v1.GetViewerResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 414: kairship.v1.GetViewerResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 414: kairship.v1.GetViewerResponse.extensions:type_name -> google.protobuf.Struct
 	78,   // 415: kairship.v1.GetWorkloadAvailabilityRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	742,  // 416: kairship.v1.GetWorkloadAvailabilityRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 417: kairship.v1.GetWorkloadAvailabilityRequest.to:type_name -> google.protobuf.Timestamp
-	646,  // 418: kairship.v1.GetWorkloadAvailabilityResponse.result:type_name -> kairship.v1.WorkloadAvailability
+	759,  // 416: kairship.v1.GetWorkloadAvailabilityRequest.from:type_name -> google.protobuf.Timestamp
+	759,  // 417: kairship.v1.GetWorkloadAvailabilityRequest.to:type_name -> google.protobuf.Timestamp
+	663,  // 418: kairship.v1.GetWorkloadAvailabilityResponse.result:type_name -> kairship.v1.WorkloadAvailability
 	239,  // 419: kairship.v1.GetWorkloadAvailabilityResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 420: kairship.v1.GetWorkloadAvailabilityResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 420: kairship.v1.GetWorkloadAvailabilityResponse.extensions:type_name -> google.protobuf.Struct
 	78,   // 421: kairship.v1.GetWorkloadDriftRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	642,  // 422: kairship.v1.GetWorkloadDriftResponse.result:type_name -> kairship.v1.Workload
+	659,  // 422: kairship.v1.GetWorkloadDriftResponse.result:type_name -> kairship.v1.Workload
 	239,  // 423: kairship.v1.GetWorkloadDriftResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 424: kairship.v1.GetWorkloadDriftResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 424: kairship.v1.GetWorkloadDriftResponse.extensions:type_name -> google.protobuf.Struct
 	78,   // 425: kairship.v1.GetWorkloadLogsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	742,  // 426: kairship.v1.GetWorkloadLogsRequest.since:type_name -> google.protobuf.Timestamp
-	471,  // 427: kairship.v1.GetWorkloadLogsResponse.result:type_name -> kairship.v1.PodLogs
+	759,  // 426: kairship.v1.GetWorkloadLogsRequest.since:type_name -> google.protobuf.Timestamp
+	483,  // 427: kairship.v1.GetWorkloadLogsResponse.result:type_name -> kairship.v1.PodLogs
 	239,  // 428: kairship.v1.GetWorkloadLogsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 429: kairship.v1.GetWorkloadLogsResponse.extensions:type_name -> google.protobuf.Struct
-	651,  // 430: kairship.v1.GetWorkloadRebalancerResponse.result:type_name -> kairship.v1.WorkloadRebalancer
+	761,  // 429: kairship.v1.GetWorkloadLogsResponse.extensions:type_name -> google.protobuf.Struct
+	668,  // 430: kairship.v1.GetWorkloadRebalancerResponse.result:type_name -> kairship.v1.WorkloadRebalancer
 	239,  // 431: kairship.v1.GetWorkloadRebalancerResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 432: kairship.v1.GetWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 432: kairship.v1.GetWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
 	78,   // 433: kairship.v1.GetWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	642,  // 434: kairship.v1.GetWorkloadResponse.result:type_name -> kairship.v1.Workload
+	659,  // 434: kairship.v1.GetWorkloadResponse.result:type_name -> kairship.v1.Workload
 	239,  // 435: kairship.v1.GetWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 436: kairship.v1.GetWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 436: kairship.v1.GetWorkloadResponse.extensions:type_name -> google.protobuf.Struct
 	78,   // 437: kairship.v1.GetWorkloadUsageRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	657,  // 438: kairship.v1.GetWorkloadUsageResponse.result:type_name -> kairship.v1.WorkloadUsage
+	674,  // 438: kairship.v1.GetWorkloadUsageResponse.result:type_name -> kairship.v1.WorkloadUsage
 	239,  // 439: kairship.v1.GetWorkloadUsageResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 440: kairship.v1.GetWorkloadUsageResponse.extensions:type_name -> google.protobuf.Struct
-	532,  // 441: kairship.v1.GrantInstanceRolePayload.binding:type_name -> kairship.v1.RoleBinding
+	761,  // 440: kairship.v1.GetWorkloadUsageResponse.extensions:type_name -> google.protobuf.Struct
+	549,  // 441: kairship.v1.GrantInstanceRolePayload.binding:type_name -> kairship.v1.RoleBinding
 	62,   // 442: kairship.v1.GrantInstanceRoleRequest.subject_kind:type_name -> kairship.v1.RoleSubjectKind.Value
 	27,   // 443: kairship.v1.GrantInstanceRoleRequest.role:type_name -> kairship.v1.InstanceRole.Value
 	299,  // 444: kairship.v1.GrantInstanceRoleResponse.result:type_name -> kairship.v1.GrantInstanceRolePayload
 	239,  // 445: kairship.v1.GrantInstanceRoleResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 446: kairship.v1.GrantInstanceRoleResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 446: kairship.v1.GrantInstanceRoleResponse.extensions:type_name -> google.protobuf.Struct
 	302,  // 447: kairship.v1.ImageConnection.nodes:type_name -> kairship.v1.Image
-	455,  // 448: kairship.v1.ImageConnection.page_info:type_name -> kairship.v1.PageInfo
+	467,  // 448: kairship.v1.ImageConnection.page_info:type_name -> kairship.v1.PageInfo
 	252,  // 449: kairship.v1.ImageConnection.freshness:type_name -> kairship.v1.Freshness
 	305,  // 450: kairship.v1.ImageOverriderInput.predicate:type_name -> kairship.v1.ImagePredicateInput
 	21,   // 451: kairship.v1.ImageOverriderInput.component:type_name -> kairship.v1.ImageComponent.Value
@@ -63710,7 +65634,7 @@ var file_kairship_proto_depIdxs = []int32{
 	127,  // 455: kairship.v1.Instance.conditions:type_name -> kairship.v1.Condition
 	338,  // 456: kairship.v1.Instance.labels:type_name -> kairship.v1.Label
 	329,  // 457: kairship.v1.Instance.summary:type_name -> kairship.v1.InstanceSummary
-	742,  // 458: kairship.v1.Instance.created_at:type_name -> google.protobuf.Timestamp
+	759,  // 458: kairship.v1.Instance.created_at:type_name -> google.protobuf.Timestamp
 	252,  // 459: kairship.v1.Instance.freshness:type_name -> kairship.v1.Freshness
 	100,  // 460: kairship.v1.Instance.host_cluster:type_name -> kairship.v1.Cluster
 	11,   // 461: kairship.v1.Instance.deletion_policy:type_name -> kairship.v1.DeletionPolicy.Value
@@ -63744,43 +65668,43 @@ var file_kairship_proto_depIdxs = []int32{
 	328,  // 489: kairship.v1.InstanceComponentsInput.metrics_adapter:type_name -> kairship.v1.InstanceMetricsAdapterInput
 	325,  // 490: kairship.v1.InstanceComponentsInput.feature_gates:type_name -> kairship.v1.InstanceFeatureGateInput
 	306,  // 491: kairship.v1.InstanceConnection.nodes:type_name -> kairship.v1.Instance
-	455,  // 492: kairship.v1.InstanceConnection.page_info:type_name -> kairship.v1.PageInfo
+	467,  // 492: kairship.v1.InstanceConnection.page_info:type_name -> kairship.v1.PageInfo
 	252,  // 493: kairship.v1.InstanceConnection.freshness:type_name -> kairship.v1.Freshness
 	24,   // 494: kairship.v1.InstanceDeployment.outcome:type_name -> kairship.v1.InstanceDeploymentOutcome.Value
-	658,  // 495: kairship.v1.InstanceDeployment.results:type_name -> kairship.v1.WrittenObject
-	439,  // 496: kairship.v1.InstanceDeployment.error:type_name -> kairship.v1.MutationProblem
+	675,  // 495: kairship.v1.InstanceDeployment.results:type_name -> kairship.v1.WrittenObject
+	451,  // 496: kairship.v1.InstanceDeployment.error:type_name -> kairship.v1.MutationProblem
 	321,  // 497: kairship.v1.InstanceEtcdInput.storage:type_name -> kairship.v1.InstanceEtcdStorageInput
-	742,  // 498: kairship.v1.InstanceSummary.stale_since:type_name -> google.protobuf.Timestamp
-	556,  // 499: kairship.v1.InstanceSummary.stale_clusters:type_name -> kairship.v1.StaleCluster
-	501,  // 500: kairship.v1.InstanceSummary.clusters:type_name -> kairship.v1.ReadyCount
-	501,  // 501: kairship.v1.InstanceSummary.nodes:type_name -> kairship.v1.ReadyCount
+	759,  // 498: kairship.v1.InstanceSummary.stale_since:type_name -> google.protobuf.Timestamp
+	573,  // 499: kairship.v1.InstanceSummary.stale_clusters:type_name -> kairship.v1.StaleCluster
+	513,  // 500: kairship.v1.InstanceSummary.clusters:type_name -> kairship.v1.ReadyCount
+	513,  // 501: kairship.v1.InstanceSummary.nodes:type_name -> kairship.v1.ReadyCount
 	95,   // 502: kairship.v1.InstanceSummary.cpu:type_name -> kairship.v1.Capacity
 	95,   // 503: kairship.v1.InstanceSummary.memory:type_name -> kairship.v1.Capacity
 	337,  // 504: kairship.v1.InstanceSummary.workloads:type_name -> kairship.v1.KindCount
 	337,  // 505: kairship.v1.InstanceSummary.policies:type_name -> kairship.v1.KindCount
 	337,  // 506: kairship.v1.InstanceSummary.resources:type_name -> kairship.v1.KindCount
 	43,   // 507: kairship.v1.JSONPatchOperationInput.operator:type_name -> kairship.v1.OverriderOperator.Value
-	743,  // 508: kairship.v1.JSONPatchOperationInput.value:type_name -> google.protobuf.Value
+	760,  // 508: kairship.v1.JSONPatchOperationInput.value:type_name -> google.protobuf.Value
 	306,  // 509: kairship.v1.Job.instance:type_name -> kairship.v1.Instance
 	78,   // 510: kairship.v1.Job.kind:type_name -> kairship.v1.WorkloadKind.Value
 	338,  // 511: kairship.v1.Job.labels:type_name -> kairship.v1.Label
 	85,   // 512: kairship.v1.Job.annotations:type_name -> kairship.v1.Annotation
-	513,  // 513: kairship.v1.Job.replicas:type_name -> kairship.v1.ReplicaCounts
+	525,  // 513: kairship.v1.Job.replicas:type_name -> kairship.v1.ReplicaCounts
 	77,   // 514: kairship.v1.Job.health:type_name -> kairship.v1.WorkloadHealth.Value
-	497,  // 515: kairship.v1.Job.policy:type_name -> kairship.v1.PropagationPolicyLike
-	452,  // 516: kairship.v1.Job.override_policies:type_name -> kairship.v1.OverridePolicyLike
-	516,  // 517: kairship.v1.Job.binding:type_name -> kairship.v1.ResourceBinding
-	462,  // 518: kairship.v1.Job.placements:type_name -> kairship.v1.Placement
-	742,  // 519: kairship.v1.Job.created_at:type_name -> google.protobuf.Timestamp
+	509,  // 515: kairship.v1.Job.policy:type_name -> kairship.v1.PropagationPolicyLike
+	464,  // 516: kairship.v1.Job.override_policies:type_name -> kairship.v1.OverridePolicyLike
+	528,  // 517: kairship.v1.Job.binding:type_name -> kairship.v1.ResourceBinding
+	474,  // 518: kairship.v1.Job.placements:type_name -> kairship.v1.Placement
+	759,  // 519: kairship.v1.Job.created_at:type_name -> google.protobuf.Timestamp
 	252,  // 520: kairship.v1.Job.freshness:type_name -> kairship.v1.Freshness
 	100,  // 521: kairship.v1.JoinClusterPayload.cluster:type_name -> kairship.v1.Cluster
 	332,  // 522: kairship.v1.JoinClusterResponse.result:type_name -> kairship.v1.JoinClusterPayload
 	239,  // 523: kairship.v1.JoinClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 524: kairship.v1.JoinClusterResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 524: kairship.v1.JoinClusterResponse.extensions:type_name -> google.protobuf.Struct
 	306,  // 525: kairship.v1.KarmadaResource.instance:type_name -> kairship.v1.Instance
 	338,  // 526: kairship.v1.KarmadaResource.labels:type_name -> kairship.v1.Label
 	85,   // 527: kairship.v1.KarmadaResource.annotations:type_name -> kairship.v1.Annotation
-	742,  // 528: kairship.v1.KarmadaResource.created_at:type_name -> google.protobuf.Timestamp
+	759,  // 528: kairship.v1.KarmadaResource.created_at:type_name -> google.protobuf.Timestamp
 	252,  // 529: kairship.v1.KarmadaResource.freshness:type_name -> kairship.v1.Freshness
 	5,    // 530: kairship.v1.KarmadaResourceChange.type:type_name -> kairship.v1.ChangeType.Value
 	335,  // 531: kairship.v1.KarmadaResourceChange.karmada_resource:type_name -> kairship.v1.KarmadaResource
@@ -63791,1033 +65715,1083 @@ var file_kairship_proto_depIdxs = []int32{
 	31,   // 536: kairship.v1.LabelSelectorRequirementInput.operator:type_name -> kairship.v1.LabelSelectorOperator.Value
 	4,    // 537: kairship.v1.ListActivityRequest.ways:type_name -> kairship.v1.ActivityWay.Value
 	2,    // 538: kairship.v1.ListActivityRequest.outcomes:type_name -> kairship.v1.ActivityOutcome.Value
-	742,  // 539: kairship.v1.ListActivityRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 540: kairship.v1.ListActivityRequest.to:type_name -> google.protobuf.Timestamp
+	759,  // 539: kairship.v1.ListActivityRequest.from:type_name -> google.protobuf.Timestamp
+	759,  // 540: kairship.v1.ListActivityRequest.to:type_name -> google.protobuf.Timestamp
 	83,   // 541: kairship.v1.ListActivityResponse.result:type_name -> kairship.v1.ActivityEntryConnection
 	239,  // 542: kairship.v1.ListActivityResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 543: kairship.v1.ListActivityResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 543: kairship.v1.ListActivityResponse.extensions:type_name -> google.protobuf.Struct
 	118,  // 544: kairship.v1.ListClusterNodesRequest.taint:type_name -> kairship.v1.ClusterTaintFilter
 	7,    // 545: kairship.v1.ListClusterNodesRequest.order_by:type_name -> kairship.v1.ClusterNodeOrderField.Value
 	42,   // 546: kairship.v1.ListClusterNodesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
 	109,  // 547: kairship.v1.ListClusterNodesResponse.result:type_name -> kairship.v1.ClusterNodeConnection
 	239,  // 548: kairship.v1.ListClusterNodesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 549: kairship.v1.ListClusterNodesResponse.extensions:type_name -> google.protobuf.Struct
-	477,  // 550: kairship.v1.ListClusterOverridePoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
+	761,  // 549: kairship.v1.ListClusterNodesResponse.extensions:type_name -> google.protobuf.Struct
+	489,  // 550: kairship.v1.ListClusterOverridePoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
 	51,   // 551: kairship.v1.ListClusterOverridePoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
 	42,   // 552: kairship.v1.ListClusterOverridePoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
 	111,  // 553: kairship.v1.ListClusterOverridePoliciesResponse.result:type_name -> kairship.v1.ClusterOverridePolicyConnection
 	239,  // 554: kairship.v1.ListClusterOverridePoliciesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 555: kairship.v1.ListClusterOverridePoliciesResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 555: kairship.v1.ListClusterOverridePoliciesResponse.extensions:type_name -> google.protobuf.Struct
 	72,   // 556: kairship.v1.ListClusterOverridePolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 557: kairship.v1.ListClusterOverridePolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 558: kairship.v1.ListClusterOverridePolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	564,  // 559: kairship.v1.ListClusterOverridePolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	759,  // 557: kairship.v1.ListClusterOverridePolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	759,  // 558: kairship.v1.ListClusterOverridePolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	581,  // 559: kairship.v1.ListClusterOverridePolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
 	239,  // 560: kairship.v1.ListClusterOverridePolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 561: kairship.v1.ListClusterOverridePolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
-	477,  // 562: kairship.v1.ListClusterPropagationPoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
+	761,  // 561: kairship.v1.ListClusterOverridePolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	489,  // 562: kairship.v1.ListClusterPropagationPoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
 	51,   // 563: kairship.v1.ListClusterPropagationPoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
 	42,   // 564: kairship.v1.ListClusterPropagationPoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
 	114,  // 565: kairship.v1.ListClusterPropagationPoliciesResponse.result:type_name -> kairship.v1.ClusterPropagationPolicyConnection
 	239,  // 566: kairship.v1.ListClusterPropagationPoliciesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 567: kairship.v1.ListClusterPropagationPoliciesResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 567: kairship.v1.ListClusterPropagationPoliciesResponse.extensions:type_name -> google.protobuf.Struct
 	72,   // 568: kairship.v1.ListClusterPropagationPolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 569: kairship.v1.ListClusterPropagationPolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 570: kairship.v1.ListClusterPropagationPolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	564,  // 571: kairship.v1.ListClusterPropagationPolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	759,  // 569: kairship.v1.ListClusterPropagationPolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	759,  // 570: kairship.v1.ListClusterPropagationPolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	581,  // 571: kairship.v1.ListClusterPropagationPolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
 	239,  // 572: kairship.v1.ListClusterPropagationPolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 573: kairship.v1.ListClusterPropagationPolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 573: kairship.v1.ListClusterPropagationPolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
 	78,   // 574: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
-	476,  // 575: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
+	488,  // 575: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
 	77,   // 576: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
 	79,   // 577: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
 	42,   // 578: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	649,  // 579: kairship.v1.ListClusterPropagationPolicyWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
+	666,  // 579: kairship.v1.ListClusterPropagationPolicyWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
 	239,  // 580: kairship.v1.ListClusterPropagationPolicyWorkloadsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 581: kairship.v1.ListClusterPropagationPolicyWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 581: kairship.v1.ListClusterPropagationPolicyWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
 	9,    // 582: kairship.v1.ListClustersRequest.type:type_name -> kairship.v1.ClusterType.Value
 	8,    // 583: kairship.v1.ListClustersRequest.order_by:type_name -> kairship.v1.ClusterOrderField.Value
 	42,   // 584: kairship.v1.ListClustersRequest.direction:type_name -> kairship.v1.OrderDirection.Value
 	105,  // 585: kairship.v1.ListClustersResponse.result:type_name -> kairship.v1.ClusterConnection
 	239,  // 586: kairship.v1.ListClustersResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 587: kairship.v1.ListClustersResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 587: kairship.v1.ListClustersResponse.extensions:type_name -> google.protobuf.Struct
 	30,   // 588: kairship.v1.ListCronFederatedHPAsRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
 	42,   // 589: kairship.v1.ListCronFederatedHPAsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
 	170,  // 590: kairship.v1.ListCronFederatedHPAsResponse.result:type_name -> kairship.v1.CronFederatedHPAConnection
 	239,  // 591: kairship.v1.ListCronFederatedHPAsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 592: kairship.v1.ListCronFederatedHPAsResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 592: kairship.v1.ListCronFederatedHPAsResponse.extensions:type_name -> google.protobuf.Struct
 	30,   // 593: kairship.v1.ListFederatedHPAsRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
 	42,   // 594: kairship.v1.ListFederatedHPAsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
 	241,  // 595: kairship.v1.ListFederatedHPAsResponse.result:type_name -> kairship.v1.FederatedHPAConnection
 	239,  // 596: kairship.v1.ListFederatedHPAsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 597: kairship.v1.ListFederatedHPAsResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 597: kairship.v1.ListFederatedHPAsResponse.extensions:type_name -> google.protobuf.Struct
 	30,   // 598: kairship.v1.ListFederatedResourceQuotasRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
 	42,   // 599: kairship.v1.ListFederatedResourceQuotasRequest.direction:type_name -> kairship.v1.OrderDirection.Value
 	246,  // 600: kairship.v1.ListFederatedResourceQuotasResponse.result:type_name -> kairship.v1.FederatedResourceQuotaConnection
 	239,  // 601: kairship.v1.ListFederatedResourceQuotasResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 602: kairship.v1.ListFederatedResourceQuotasResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 602: kairship.v1.ListFederatedResourceQuotasResponse.extensions:type_name -> google.protobuf.Struct
 	22,   // 603: kairship.v1.ListImagesRequest.order_by:type_name -> kairship.v1.ImageOrderField.Value
 	42,   // 604: kairship.v1.ListImagesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
 	303,  // 605: kairship.v1.ListImagesResponse.result:type_name -> kairship.v1.ImageConnection
 	239,  // 606: kairship.v1.ListImagesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 607: kairship.v1.ListImagesResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 607: kairship.v1.ListImagesResponse.extensions:type_name -> google.protobuf.Struct
 	15,   // 608: kairship.v1.ListInstanceEventsRequest.order_by:type_name -> kairship.v1.EventOrderField.Value
 	42,   // 609: kairship.v1.ListInstanceEventsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
 	224,  // 610: kairship.v1.ListInstanceEventsResponse.result:type_name -> kairship.v1.EventConnection
 	239,  // 611: kairship.v1.ListInstanceEventsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 612: kairship.v1.ListInstanceEventsResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 612: kairship.v1.ListInstanceEventsResponse.extensions:type_name -> google.protobuf.Struct
 	49,   // 613: kairship.v1.ListInstancePodsRequest.phase:type_name -> kairship.v1.PodPhase.Value
 	48,   // 614: kairship.v1.ListInstancePodsRequest.order_by:type_name -> kairship.v1.PodOrderField.Value
 	42,   // 615: kairship.v1.ListInstancePodsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	466,  // 616: kairship.v1.ListInstancePodsResponse.result:type_name -> kairship.v1.PodConnection
+	478,  // 616: kairship.v1.ListInstancePodsResponse.result:type_name -> kairship.v1.PodConnection
 	239,  // 617: kairship.v1.ListInstancePodsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 618: kairship.v1.ListInstancePodsResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 618: kairship.v1.ListInstancePodsResponse.extensions:type_name -> google.protobuf.Struct
 	60,   // 619: kairship.v1.ListInstanceResourcesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
 	42,   // 620: kairship.v1.ListInstanceResourcesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	518,  // 621: kairship.v1.ListInstanceResourcesResponse.result:type_name -> kairship.v1.ResourceConnection
+	530,  // 621: kairship.v1.ListInstanceResourcesResponse.result:type_name -> kairship.v1.ResourceConnection
 	239,  // 622: kairship.v1.ListInstanceResourcesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 623: kairship.v1.ListInstanceResourcesResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 623: kairship.v1.ListInstanceResourcesResponse.extensions:type_name -> google.protobuf.Struct
 	72,   // 624: kairship.v1.ListInstanceTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 625: kairship.v1.ListInstanceTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 626: kairship.v1.ListInstanceTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	565,  // 627: kairship.v1.ListInstanceTimelineRequest.object:type_name -> kairship.v1.TimelineObject
-	564,  // 628: kairship.v1.ListInstanceTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	759,  // 625: kairship.v1.ListInstanceTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	759,  // 626: kairship.v1.ListInstanceTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	582,  // 627: kairship.v1.ListInstanceTimelineRequest.object:type_name -> kairship.v1.TimelineObject
+	581,  // 628: kairship.v1.ListInstanceTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
 	239,  // 629: kairship.v1.ListInstanceTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 630: kairship.v1.ListInstanceTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 630: kairship.v1.ListInstanceTimelineResponse.extensions:type_name -> google.protobuf.Struct
 	78,   // 631: kairship.v1.ListInstanceWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
-	476,  // 632: kairship.v1.ListInstanceWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
+	488,  // 632: kairship.v1.ListInstanceWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
 	77,   // 633: kairship.v1.ListInstanceWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
 	79,   // 634: kairship.v1.ListInstanceWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
 	42,   // 635: kairship.v1.ListInstanceWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	649,  // 636: kairship.v1.ListInstanceWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
+	666,  // 636: kairship.v1.ListInstanceWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
 	239,  // 637: kairship.v1.ListInstanceWorkloadsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 638: kairship.v1.ListInstanceWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
+	761,  // 638: kairship.v1.ListInstanceWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
 	25,   // 639: kairship.v1.ListInstancesRequest.mode:type_name -> kairship.v1.InstanceMode.Value
 	28,   // 640: kairship.v1.ListInstancesRequest.state:type_name -> kairship.v1.InstanceState.Value
 	26,   // 641: kairship.v1.ListInstancesRequest.order_by:type_name -> kairship.v1.InstanceOrderField.Value
 	42,   // 642: kairship.v1.ListInstancesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
 	315,  // 643: kairship.v1.ListInstancesResponse.result:type_name -> kairship.v1.InstanceConnection
 	239,  // 644: kairship.v1.ListInstancesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 645: kairship.v1.ListInstancesResponse.extensions:type_name -> google.protobuf.Struct
-	60,   // 646: kairship.v1.ListMemberClusterResourcesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
-	42,   // 647: kairship.v1.ListMemberClusterResourcesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	518,  // 648: kairship.v1.ListMemberClusterResourcesResponse.result:type_name -> kairship.v1.ResourceConnection
-	239,  // 649: kairship.v1.ListMemberClusterResourcesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 650: kairship.v1.ListMemberClusterResourcesResponse.extensions:type_name -> google.protobuf.Struct
-	72,   // 651: kairship.v1.ListMemberClusterTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 652: kairship.v1.ListMemberClusterTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 653: kairship.v1.ListMemberClusterTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	564,  // 654: kairship.v1.ListMemberClusterTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
-	239,  // 655: kairship.v1.ListMemberClusterTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 656: kairship.v1.ListMemberClusterTimelineResponse.extensions:type_name -> google.protobuf.Struct
-	118,  // 657: kairship.v1.ListMemberClustersRequest.taint:type_name -> kairship.v1.ClusterTaintFilter
-	34,   // 658: kairship.v1.ListMemberClustersRequest.order_by:type_name -> kairship.v1.MemberClusterOrderField.Value
-	42,   // 659: kairship.v1.ListMemberClustersRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	423,  // 660: kairship.v1.ListMemberClustersResponse.result:type_name -> kairship.v1.MemberClusterConnection
-	239,  // 661: kairship.v1.ListMemberClustersResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 662: kairship.v1.ListMemberClustersResponse.extensions:type_name -> google.protobuf.Struct
-	30,   // 663: kairship.v1.ListMultiClusterServicesRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
-	42,   // 664: kairship.v1.ListMultiClusterServicesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	436,  // 665: kairship.v1.ListMultiClusterServicesResponse.result:type_name -> kairship.v1.MultiClusterServiceConnection
-	239,  // 666: kairship.v1.ListMultiClusterServicesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 667: kairship.v1.ListMultiClusterServicesResponse.extensions:type_name -> google.protobuf.Struct
-	37,   // 668: kairship.v1.ListNamespacesRequest.order_by:type_name -> kairship.v1.NamespaceOrderField.Value
-	42,   // 669: kairship.v1.ListNamespacesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	441,  // 670: kairship.v1.ListNamespacesResponse.result:type_name -> kairship.v1.NamespaceConnection
-	239,  // 671: kairship.v1.ListNamespacesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 672: kairship.v1.ListNamespacesResponse.extensions:type_name -> google.protobuf.Struct
-	477,  // 673: kairship.v1.ListOverridePoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
-	51,   // 674: kairship.v1.ListOverridePoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
-	42,   // 675: kairship.v1.ListOverridePoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	451,  // 676: kairship.v1.ListOverridePoliciesResponse.result:type_name -> kairship.v1.OverridePolicyConnection
-	239,  // 677: kairship.v1.ListOverridePoliciesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 678: kairship.v1.ListOverridePoliciesResponse.extensions:type_name -> google.protobuf.Struct
-	72,   // 679: kairship.v1.ListOverridePolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 680: kairship.v1.ListOverridePolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 681: kairship.v1.ListOverridePolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	564,  // 682: kairship.v1.ListOverridePolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
-	239,  // 683: kairship.v1.ListOverridePolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 684: kairship.v1.ListOverridePolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
-	49,   // 685: kairship.v1.ListPodsRequest.phase:type_name -> kairship.v1.PodPhase.Value
-	48,   // 686: kairship.v1.ListPodsRequest.order_by:type_name -> kairship.v1.PodOrderField.Value
-	42,   // 687: kairship.v1.ListPodsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	466,  // 688: kairship.v1.ListPodsResponse.result:type_name -> kairship.v1.PodConnection
-	239,  // 689: kairship.v1.ListPodsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 690: kairship.v1.ListPodsResponse.extensions:type_name -> google.protobuf.Struct
-	477,  // 691: kairship.v1.ListPropagationPoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
-	51,   // 692: kairship.v1.ListPropagationPoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
-	42,   // 693: kairship.v1.ListPropagationPoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	496,  // 694: kairship.v1.ListPropagationPoliciesResponse.result:type_name -> kairship.v1.PropagationPolicyConnection
-	239,  // 695: kairship.v1.ListPropagationPoliciesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 696: kairship.v1.ListPropagationPoliciesResponse.extensions:type_name -> google.protobuf.Struct
-	72,   // 697: kairship.v1.ListPropagationPolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 698: kairship.v1.ListPropagationPolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 699: kairship.v1.ListPropagationPolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	564,  // 700: kairship.v1.ListPropagationPolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
-	239,  // 701: kairship.v1.ListPropagationPolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 702: kairship.v1.ListPropagationPolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 703: kairship.v1.ListPropagationPolicyWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
-	476,  // 704: kairship.v1.ListPropagationPolicyWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
-	77,   // 705: kairship.v1.ListPropagationPolicyWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
-	79,   // 706: kairship.v1.ListPropagationPolicyWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
-	42,   // 707: kairship.v1.ListPropagationPolicyWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	649,  // 708: kairship.v1.ListPropagationPolicyWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
-	239,  // 709: kairship.v1.ListPropagationPolicyWorkloadsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 710: kairship.v1.ListPropagationPolicyWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
-	60,   // 711: kairship.v1.ListResourcesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
-	42,   // 712: kairship.v1.ListResourcesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	518,  // 713: kairship.v1.ListResourcesResponse.result:type_name -> kairship.v1.ResourceConnection
-	239,  // 714: kairship.v1.ListResourcesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 715: kairship.v1.ListResourcesResponse.extensions:type_name -> google.protobuf.Struct
-	27,   // 716: kairship.v1.ListRoleBindingsRequest.roles:type_name -> kairship.v1.InstanceRole.Value
-	61,   // 717: kairship.v1.ListRoleBindingsRequest.source:type_name -> kairship.v1.RoleBindingSource.Value
-	533,  // 718: kairship.v1.ListRoleBindingsResponse.result:type_name -> kairship.v1.RoleBindingConnection
-	239,  // 719: kairship.v1.ListRoleBindingsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 720: kairship.v1.ListRoleBindingsResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 721: kairship.v1.ListWorkloadEventsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	224,  // 722: kairship.v1.ListWorkloadEventsResponse.result:type_name -> kairship.v1.EventConnection
-	239,  // 723: kairship.v1.ListWorkloadEventsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 724: kairship.v1.ListWorkloadEventsResponse.extensions:type_name -> google.protobuf.Struct
-	30,   // 725: kairship.v1.ListWorkloadRebalancersRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
-	42,   // 726: kairship.v1.ListWorkloadRebalancersRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	652,  // 727: kairship.v1.ListWorkloadRebalancersResponse.result:type_name -> kairship.v1.WorkloadRebalancerConnection
-	239,  // 728: kairship.v1.ListWorkloadRebalancersResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 729: kairship.v1.ListWorkloadRebalancersResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 730: kairship.v1.ListWorkloadRevisionsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	656,  // 731: kairship.v1.ListWorkloadRevisionsResponse.result:type_name -> kairship.v1.WorkloadRevisionList
-	239,  // 732: kairship.v1.ListWorkloadRevisionsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 733: kairship.v1.ListWorkloadRevisionsResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 734: kairship.v1.ListWorkloadTimelineRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	72,   // 735: kairship.v1.ListWorkloadTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 736: kairship.v1.ListWorkloadTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 737: kairship.v1.ListWorkloadTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	564,  // 738: kairship.v1.ListWorkloadTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
-	239,  // 739: kairship.v1.ListWorkloadTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 740: kairship.v1.ListWorkloadTimelineResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 741: kairship.v1.ListWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
-	476,  // 742: kairship.v1.ListWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
-	77,   // 743: kairship.v1.ListWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
-	79,   // 744: kairship.v1.ListWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
-	42,   // 745: kairship.v1.ListWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	649,  // 746: kairship.v1.ListWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
-	239,  // 747: kairship.v1.ListWorkloadsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 748: kairship.v1.ListWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
-	252,  // 749: kairship.v1.ManifestPreview.freshness:type_name -> kairship.v1.Freshness
-	419,  // 750: kairship.v1.ManifestPreview.items:type_name -> kairship.v1.ManifestPreviewItem
-	33,   // 751: kairship.v1.ManifestPreviewItem.effect:type_name -> kairship.v1.ManifestEffect.Value
-	417,  // 752: kairship.v1.ManifestPreviewItem.fields:type_name -> kairship.v1.ManifestChange
-	32,   // 753: kairship.v1.ManifestResult.action:type_name -> kairship.v1.ManifestAction.Value
-	515,  // 754: kairship.v1.ManifestResult.resource:type_name -> kairship.v1.Resource
-	439,  // 755: kairship.v1.ManifestResult.error:type_name -> kairship.v1.MutationProblem
-	306,  // 756: kairship.v1.MemberCluster.instance:type_name -> kairship.v1.Instance
-	100,  // 757: kairship.v1.MemberCluster.cluster:type_name -> kairship.v1.Cluster
-	70,   // 758: kairship.v1.MemberCluster.sync_mode:type_name -> kairship.v1.SyncMode.Value
-	127,  // 759: kairship.v1.MemberCluster.conditions:type_name -> kairship.v1.Condition
-	117,  // 760: kairship.v1.MemberCluster.taints:type_name -> kairship.v1.ClusterTaint
-	501,  // 761: kairship.v1.MemberCluster.nodes:type_name -> kairship.v1.ReadyCount
-	95,   // 762: kairship.v1.MemberCluster.cpu:type_name -> kairship.v1.Capacity
-	95,   // 763: kairship.v1.MemberCluster.memory:type_name -> kairship.v1.Capacity
-	338,  // 764: kairship.v1.MemberCluster.labels:type_name -> kairship.v1.Label
-	85,   // 765: kairship.v1.MemberCluster.annotations:type_name -> kairship.v1.Annotation
-	742,  // 766: kairship.v1.MemberCluster.created_at:type_name -> google.protobuf.Timestamp
-	743,  // 767: kairship.v1.MemberCluster.manifest:type_name -> google.protobuf.Value
-	252,  // 768: kairship.v1.MemberCluster.freshness:type_name -> kairship.v1.Freshness
-	5,    // 769: kairship.v1.MemberClusterChange.type:type_name -> kairship.v1.ChangeType.Value
-	421,  // 770: kairship.v1.MemberClusterChange.member_cluster:type_name -> kairship.v1.MemberCluster
-	421,  // 771: kairship.v1.MemberClusterConnection.nodes:type_name -> kairship.v1.MemberCluster
-	455,  // 772: kairship.v1.MemberClusterConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 773: kairship.v1.MemberClusterConnection.freshness:type_name -> kairship.v1.Freshness
-	742,  // 774: kairship.v1.MemberClusterUsage.measured_at:type_name -> google.protobuf.Timestamp
-	742,  // 775: kairship.v1.MemberObject.created_at:type_name -> google.protobuf.Timestamp
-	341,  // 776: kairship.v1.MetricIdentifierInput.selector:type_name -> kairship.v1.LabelSelectorInput
-	35,   // 777: kairship.v1.MetricSpecInput.type:type_name -> kairship.v1.MetricSourceType.Value
-	444,  // 778: kairship.v1.MetricSpecInput.object:type_name -> kairship.v1.ObjectMetricSourceInput
-	472,  // 779: kairship.v1.MetricSpecInput.pods:type_name -> kairship.v1.PodsMetricSourceInput
-	519,  // 780: kairship.v1.MetricSpecInput.resource:type_name -> kairship.v1.ResourceMetricSourceInput
-	129,  // 781: kairship.v1.MetricSpecInput.container_resource:type_name -> kairship.v1.ContainerResourceMetricSourceInput
-	237,  // 782: kairship.v1.MetricSpecInput.external:type_name -> kairship.v1.ExternalMetricSourceInput
-	36,   // 783: kairship.v1.MetricTargetInput.type:type_name -> kairship.v1.MetricTargetType.Value
-	100,  // 784: kairship.v1.MoveClusterPayload.cluster:type_name -> kairship.v1.Cluster
-	493,  // 785: kairship.v1.MoveClusterPayload.blocked_by:type_name -> kairship.v1.PropagatedObjects
-	429,  // 786: kairship.v1.MoveClusterResponse.result:type_name -> kairship.v1.MoveClusterPayload
-	239,  // 787: kairship.v1.MoveClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 788: kairship.v1.MoveClusterResponse.extensions:type_name -> google.protobuf.Struct
-	475,  // 789: kairship.v1.MoveWorkloadPayload.preview:type_name -> kairship.v1.PolicyPreview
-	78,   // 790: kairship.v1.MoveWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	432,  // 791: kairship.v1.MoveWorkloadResponse.result:type_name -> kairship.v1.MoveWorkloadPayload
-	239,  // 792: kairship.v1.MoveWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 793: kairship.v1.MoveWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	306,  // 794: kairship.v1.MultiClusterService.instance:type_name -> kairship.v1.Instance
-	338,  // 795: kairship.v1.MultiClusterService.labels:type_name -> kairship.v1.Label
-	85,   // 796: kairship.v1.MultiClusterService.annotations:type_name -> kairship.v1.Annotation
-	437,  // 797: kairship.v1.MultiClusterService.spec:type_name -> kairship.v1.MultiClusterServiceSpec
-	515,  // 798: kairship.v1.MultiClusterService.service:type_name -> kairship.v1.Resource
-	415,  // 799: kairship.v1.MultiClusterService.load_balancer_ingress:type_name -> kairship.v1.LoadBalancerIngress
-	127,  // 800: kairship.v1.MultiClusterService.conditions:type_name -> kairship.v1.Condition
-	742,  // 801: kairship.v1.MultiClusterService.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 802: kairship.v1.MultiClusterService.freshness:type_name -> kairship.v1.Freshness
-	743,  // 803: kairship.v1.MultiClusterService.manifest:type_name -> google.protobuf.Value
-	435,  // 804: kairship.v1.MultiClusterServiceConnection.nodes:type_name -> kairship.v1.MultiClusterService
-	455,  // 805: kairship.v1.MultiClusterServiceConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 806: kairship.v1.MultiClusterServiceConnection.freshness:type_name -> kairship.v1.Freshness
-	18,   // 807: kairship.v1.MultiClusterServiceSpec.types:type_name -> kairship.v1.ExposureType.Value
-	18,   // 808: kairship.v1.MultiClusterServiceSpecInput.types:type_name -> kairship.v1.ExposureType.Value
-	235,  // 809: kairship.v1.MultiClusterServiceSpecInput.ports:type_name -> kairship.v1.ExposurePortInput
-	236,  // 810: kairship.v1.MultiClusterServiceSpecInput.range:type_name -> kairship.v1.ExposureRangeInput
-	550,  // 811: kairship.v1.MultiClusterServiceSpecInput.provider_clusters:type_name -> kairship.v1.ServiceClusterInput
-	550,  // 812: kairship.v1.MultiClusterServiceSpecInput.consumer_clusters:type_name -> kairship.v1.ServiceClusterInput
-	306,  // 813: kairship.v1.Namespace.instance:type_name -> kairship.v1.Instance
-	338,  // 814: kairship.v1.Namespace.labels:type_name -> kairship.v1.Label
-	85,   // 815: kairship.v1.Namespace.annotations:type_name -> kairship.v1.Annotation
-	742,  // 816: kairship.v1.Namespace.created_at:type_name -> google.protobuf.Timestamp
-	743,  // 817: kairship.v1.Namespace.manifest:type_name -> google.protobuf.Value
-	252,  // 818: kairship.v1.Namespace.freshness:type_name -> kairship.v1.Freshness
-	440,  // 819: kairship.v1.NamespaceConnection.nodes:type_name -> kairship.v1.Namespace
-	455,  // 820: kairship.v1.NamespaceConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 821: kairship.v1.NamespaceConnection.freshness:type_name -> kairship.v1.Freshness
-	538,  // 822: kairship.v1.ObjectMetricSourceInput.described_object:type_name -> kairship.v1.ScaleTargetInput
-	428,  // 823: kairship.v1.ObjectMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
-	426,  // 824: kairship.v1.ObjectMetricSourceInput.metric:type_name -> kairship.v1.MetricIdentifierInput
-	38,   // 825: kairship.v1.OperationProgress.kind:type_name -> kairship.v1.OperationKind.Value
-	39,   // 826: kairship.v1.OperationProgress.state:type_name -> kairship.v1.OperationState.Value
-	447,  // 827: kairship.v1.OperationProgress.steps:type_name -> kairship.v1.OperationStep
-	445,  // 828: kairship.v1.OperationProgress.clusters:type_name -> kairship.v1.OperationCluster
-	40,   // 829: kairship.v1.OperationStep.name:type_name -> kairship.v1.OperationStepName.Value
-	41,   // 830: kairship.v1.OperationStep.state:type_name -> kairship.v1.OperationStepState.Value
-	341,  // 831: kairship.v1.OverflowClusterAffinityInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
-	250,  // 832: kairship.v1.OverflowClusterAffinityInput.field_selector:type_name -> kairship.v1.FieldSelectorInput
-	91,   // 833: kairship.v1.OverriddenImage.override:type_name -> kairship.v1.AppliedOverride
-	306,  // 834: kairship.v1.OverridePolicy.instance:type_name -> kairship.v1.Instance
-	338,  // 835: kairship.v1.OverridePolicy.labels:type_name -> kairship.v1.Label
-	85,   // 836: kairship.v1.OverridePolicy.annotations:type_name -> kairship.v1.Annotation
-	742,  // 837: kairship.v1.OverridePolicy.created_at:type_name -> google.protobuf.Timestamp
-	743,  // 838: kairship.v1.OverridePolicy.manifest:type_name -> google.protobuf.Value
-	252,  // 839: kairship.v1.OverridePolicy.freshness:type_name -> kairship.v1.Freshness
-	450,  // 840: kairship.v1.OverridePolicyConnection.nodes:type_name -> kairship.v1.OverridePolicy
-	455,  // 841: kairship.v1.OverridePolicyConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 842: kairship.v1.OverridePolicyConnection.freshness:type_name -> kairship.v1.Freshness
-	522,  // 843: kairship.v1.OverrideSpecInput.resource_selectors:type_name -> kairship.v1.ResourceSelectorInput
-	537,  // 844: kairship.v1.OverrideSpecInput.override_rules:type_name -> kairship.v1.RuleWithClusterInput
-	101,  // 845: kairship.v1.OverrideSpecInput.target_cluster:type_name -> kairship.v1.ClusterAffinityInput
-	454,  // 846: kairship.v1.OverrideSpecInput.overriders:type_name -> kairship.v1.OverridersInput
-	464,  // 847: kairship.v1.OverridersInput.plaintext:type_name -> kairship.v1.PlaintextOverriderInput
-	304,  // 848: kairship.v1.OverridersInput.image_overrider:type_name -> kairship.v1.ImageOverriderInput
-	125,  // 849: kairship.v1.OverridersInput.command_overrider:type_name -> kairship.v1.CommandArgsOverriderInput
-	125,  // 850: kairship.v1.OverridersInput.args_overrider:type_name -> kairship.v1.CommandArgsOverriderInput
-	339,  // 851: kairship.v1.OverridersInput.labels_overrider:type_name -> kairship.v1.LabelAnnotationOverriderInput
-	339,  // 852: kairship.v1.OverridersInput.annotations_overrider:type_name -> kairship.v1.LabelAnnotationOverriderInput
-	249,  // 853: kairship.v1.OverridersInput.field_overrider:type_name -> kairship.v1.FieldOverriderInput
-	515,  // 854: kairship.v1.PatchResourcePayload.resource:type_name -> kairship.v1.Resource
-	44,   // 855: kairship.v1.PatchResourceRequest.type:type_name -> kairship.v1.PatchType.Value
-	743,  // 856: kairship.v1.PatchResourceRequest.patch:type_name -> google.protobuf.Value
-	456,  // 857: kairship.v1.PatchResourceResponse.result:type_name -> kairship.v1.PatchResourcePayload
-	239,  // 858: kairship.v1.PatchResourceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 859: kairship.v1.PatchResourceResponse.extensions:type_name -> google.protobuf.Struct
-	642,  // 860: kairship.v1.PauseWorkloadPayload.workload:type_name -> kairship.v1.Workload
-	78,   // 861: kairship.v1.PauseWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	459,  // 862: kairship.v1.PauseWorkloadResponse.result:type_name -> kairship.v1.PauseWorkloadPayload
-	239,  // 863: kairship.v1.PauseWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 864: kairship.v1.PauseWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	421,  // 865: kairship.v1.Placement.member_cluster:type_name -> kairship.v1.MemberCluster
-	77,   // 866: kairship.v1.Placement.health:type_name -> kairship.v1.WorkloadHealth.Value
-	91,   // 867: kairship.v1.Placement.overrides:type_name -> kairship.v1.AppliedOverride
-	425,  // 868: kairship.v1.Placement.object:type_name -> kairship.v1.MemberObject
-	463,  // 869: kairship.v1.Placement.drift:type_name -> kairship.v1.PlacementDrift
-	13,   // 870: kairship.v1.PlacementDrift.action:type_name -> kairship.v1.DriftAction.Value
-	222,  // 871: kairship.v1.PlacementDrift.fields:type_name -> kairship.v1.DriftField
-	43,   // 872: kairship.v1.PlaintextOverriderInput.operator:type_name -> kairship.v1.OverriderOperator.Value
-	743,  // 873: kairship.v1.PlaintextOverriderInput.value:type_name -> google.protobuf.Value
-	306,  // 874: kairship.v1.Pod.instance:type_name -> kairship.v1.Instance
-	421,  // 875: kairship.v1.Pod.member_cluster:type_name -> kairship.v1.MemberCluster
-	338,  // 876: kairship.v1.Pod.labels:type_name -> kairship.v1.Label
-	49,   // 877: kairship.v1.Pod.phase:type_name -> kairship.v1.PodPhase.Value
-	127,  // 878: kairship.v1.Pod.conditions:type_name -> kairship.v1.Condition
-	467,  // 879: kairship.v1.Pod.containers:type_name -> kairship.v1.PodContainer
-	126,  // 880: kairship.v1.Pod.requests:type_name -> kairship.v1.ComputeResources
-	126,  // 881: kairship.v1.Pod.limits:type_name -> kairship.v1.ComputeResources
-	742,  // 882: kairship.v1.Pod.created_at:type_name -> google.protobuf.Timestamp
-	465,  // 883: kairship.v1.PodConnection.nodes:type_name -> kairship.v1.Pod
-	455,  // 884: kairship.v1.PodConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 885: kairship.v1.PodConnection.freshness:type_name -> kairship.v1.Freshness
-	46,   // 886: kairship.v1.PodContainer.type:type_name -> kairship.v1.PodContainerType.Value
-	45,   // 887: kairship.v1.PodContainer.state:type_name -> kairship.v1.PodContainerState.Value
-	742,  // 888: kairship.v1.PodContainer.started_at:type_name -> google.protobuf.Timestamp
-	47,   // 889: kairship.v1.PodLogEvent.type:type_name -> kairship.v1.PodLogEventType.Value
-	742,  // 890: kairship.v1.PodLogEvent.time:type_name -> google.protobuf.Timestamp
-	742,  // 891: kairship.v1.PodLogLine.time:type_name -> google.protobuf.Timestamp
-	469,  // 892: kairship.v1.PodLogs.lines:type_name -> kairship.v1.PodLogLine
-	470,  // 893: kairship.v1.PodLogs.omitted:type_name -> kairship.v1.PodLogOmission
-	252,  // 894: kairship.v1.PodLogs.freshness:type_name -> kairship.v1.Freshness
-	426,  // 895: kairship.v1.PodsMetricSourceInput.metric:type_name -> kairship.v1.MetricIdentifierInput
-	428,  // 896: kairship.v1.PodsMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
-	5,    // 897: kairship.v1.PolicyChange.type:type_name -> kairship.v1.ChangeType.Value
-	473,  // 898: kairship.v1.PolicyChange.policy:type_name -> kairship.v1.Policy
-	252,  // 899: kairship.v1.PolicyPreview.freshness:type_name -> kairship.v1.Freshness
-	340,  // 900: kairship.v1.PolicySelectsInput.labels:type_name -> kairship.v1.LabelInput
-	479,  // 901: kairship.v1.PolicyUse.users:type_name -> kairship.v1.PolicyUser
-	418,  // 902: kairship.v1.PreviewApplyResponse.result:type_name -> kairship.v1.ManifestPreview
-	239,  // 903: kairship.v1.PreviewApplyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 904: kairship.v1.PreviewApplyResponse.extensions:type_name -> google.protobuf.Struct
-	6,    // 905: kairship.v1.PreviewClusterLossRequest.mode:type_name -> kairship.v1.ClusterLossMode.Value
-	119,  // 906: kairship.v1.PreviewClusterLossRequest.taints:type_name -> kairship.v1.ClusterTaintInput
-	482,  // 907: kairship.v1.PreviewClusterLossRequest.assume:type_name -> kairship.v1.PreviewAssumptionsInput
-	107,  // 908: kairship.v1.PreviewClusterLossResponse.result:type_name -> kairship.v1.ClusterLossPreview
-	239,  // 909: kairship.v1.PreviewClusterLossResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 910: kairship.v1.PreviewClusterLossResponse.extensions:type_name -> google.protobuf.Struct
-	52,   // 911: kairship.v1.PreviewOverrideRequest.change:type_name -> kairship.v1.PolicyPreviewChange.Value
-	453,  // 912: kairship.v1.PreviewOverrideRequest.spec:type_name -> kairship.v1.OverrideSpecInput
-	418,  // 913: kairship.v1.PreviewOverrideResponse.result:type_name -> kairship.v1.ManifestPreview
-	239,  // 914: kairship.v1.PreviewOverrideResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 915: kairship.v1.PreviewOverrideResponse.extensions:type_name -> google.protobuf.Struct
-	52,   // 916: kairship.v1.PreviewPolicyRequest.change:type_name -> kairship.v1.PolicyPreviewChange.Value
-	498,  // 917: kairship.v1.PreviewPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
-	482,  // 918: kairship.v1.PreviewPolicyRequest.assume:type_name -> kairship.v1.PreviewAssumptionsInput
-	475,  // 919: kairship.v1.PreviewPolicyResponse.result:type_name -> kairship.v1.PolicyPreview
-	239,  // 920: kairship.v1.PreviewPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 921: kairship.v1.PreviewPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	515,  // 922: kairship.v1.PromoteResourcePayload.resource:type_name -> kairship.v1.Resource
-	658,  // 923: kairship.v1.PromoteResourcePayload.results:type_name -> kairship.v1.WrittenObject
-	489,  // 924: kairship.v1.PromoteResourceResponse.result:type_name -> kairship.v1.PromoteResourcePayload
-	239,  // 925: kairship.v1.PromoteResourceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 926: kairship.v1.PromoteResourceResponse.extensions:type_name -> google.protobuf.Struct
-	492,  // 927: kairship.v1.PropagatedObjects.objects:type_name -> kairship.v1.PropagatedObject
-	101,  // 928: kairship.v1.PropagationPlacementInput.cluster_affinity:type_name -> kairship.v1.ClusterAffinityInput
-	102,  // 929: kairship.v1.PropagationPlacementInput.cluster_affinities:type_name -> kairship.v1.ClusterAffinityTermInput
-	120,  // 930: kairship.v1.PropagationPlacementInput.cluster_tolerations:type_name -> kairship.v1.ClusterTolerationInput
-	555,  // 931: kairship.v1.PropagationPlacementInput.spread_constraints:type_name -> kairship.v1.SpreadConstraintInput
-	514,  // 932: kairship.v1.PropagationPlacementInput.replica_scheduling:type_name -> kairship.v1.ReplicaSchedulingStrategyInput
-	643,  // 933: kairship.v1.PropagationPlacementInput.workload_affinity:type_name -> kairship.v1.WorkloadAffinityInput
-	306,  // 934: kairship.v1.PropagationPolicy.instance:type_name -> kairship.v1.Instance
-	338,  // 935: kairship.v1.PropagationPolicy.labels:type_name -> kairship.v1.Label
-	85,   // 936: kairship.v1.PropagationPolicy.annotations:type_name -> kairship.v1.Annotation
-	742,  // 937: kairship.v1.PropagationPolicy.created_at:type_name -> google.protobuf.Timestamp
-	743,  // 938: kairship.v1.PropagationPolicy.manifest:type_name -> google.protobuf.Value
-	252,  // 939: kairship.v1.PropagationPolicy.freshness:type_name -> kairship.v1.Freshness
-	495,  // 940: kairship.v1.PropagationPolicyConnection.nodes:type_name -> kairship.v1.PropagationPolicy
-	455,  // 941: kairship.v1.PropagationPolicyConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 942: kairship.v1.PropagationPolicyConnection.freshness:type_name -> kairship.v1.Freshness
-	522,  // 943: kairship.v1.PropagationSpecInput.resource_selectors:type_name -> kairship.v1.ResourceSelectorInput
-	494,  // 944: kairship.v1.PropagationSpecInput.placement:type_name -> kairship.v1.PropagationPlacementInput
-	53,   // 945: kairship.v1.PropagationSpecInput.preemption:type_name -> kairship.v1.PreemptionBehavior.Value
-	238,  // 946: kairship.v1.PropagationSpecInput.failover:type_name -> kairship.v1.FailoverBehaviorInput
-	10,   // 947: kairship.v1.PropagationSpecInput.conflict_resolution:type_name -> kairship.v1.ConflictResolution.Value
-	1,    // 948: kairship.v1.PropagationSpecInput.activation_preference:type_name -> kairship.v1.ActivationPreference.Value
-	499,  // 949: kairship.v1.PropagationSpecInput.suspension:type_name -> kairship.v1.PropagationSuspensionInput
-	545,  // 950: kairship.v1.PropagationSpecInput.schedule_priority:type_name -> kairship.v1.SchedulePriorityInput
-	561,  // 951: kairship.v1.PropagationSuspensionInput.dispatching_on_clusters:type_name -> kairship.v1.SuspendClustersInput
-	57,   // 952: kairship.v1.RebalancedWorkload.result:type_name -> kairship.v1.RebalanceResult.Value
-	100,  // 953: kairship.v1.RegisterClusterPayload.cluster:type_name -> kairship.v1.Cluster
-	742,  // 954: kairship.v1.RegisterClusterPayload.credentials_expire_time:type_name -> google.protobuf.Timestamp
-	340,  // 955: kairship.v1.RegisterClusterRequest.labels:type_name -> kairship.v1.LabelInput
-	504,  // 956: kairship.v1.RegisterClusterResponse.result:type_name -> kairship.v1.RegisterClusterPayload
-	239,  // 957: kairship.v1.RegisterClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 958: kairship.v1.RegisterClusterResponse.extensions:type_name -> google.protobuf.Struct
-	306,  // 959: kairship.v1.RegisterInstancePayload.instance:type_name -> kairship.v1.Instance
-	340,  // 960: kairship.v1.RegisterInstanceRequest.labels:type_name -> kairship.v1.LabelInput
-	507,  // 961: kairship.v1.RegisterInstanceResponse.result:type_name -> kairship.v1.RegisterInstancePayload
-	239,  // 962: kairship.v1.RegisterInstanceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 963: kairship.v1.RegisterInstanceResponse.extensions:type_name -> google.protobuf.Struct
-	100,  // 964: kairship.v1.RemoveClusterPayload.cluster:type_name -> kairship.v1.Cluster
-	510,  // 965: kairship.v1.RemoveClusterResponse.result:type_name -> kairship.v1.RemoveClusterPayload
-	239,  // 966: kairship.v1.RemoveClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 967: kairship.v1.RemoveClusterResponse.extensions:type_name -> google.protobuf.Struct
-	59,   // 968: kairship.v1.ReplicaSchedulingStrategyInput.replica_scheduling_type:type_name -> kairship.v1.ReplicaSchedulingType.Value
-	58,   // 969: kairship.v1.ReplicaSchedulingStrategyInput.replica_division_preference:type_name -> kairship.v1.ReplicaDivisionPreference.Value
-	112,  // 970: kairship.v1.ReplicaSchedulingStrategyInput.weight_preference:type_name -> kairship.v1.ClusterPreferencesInput
-	306,  // 971: kairship.v1.Resource.instance:type_name -> kairship.v1.Instance
-	416,  // 972: kairship.v1.Resource.managed_by:type_name -> kairship.v1.ManagedBy
-	497,  // 973: kairship.v1.Resource.policy:type_name -> kairship.v1.PropagationPolicyLike
-	516,  // 974: kairship.v1.Resource.binding:type_name -> kairship.v1.ResourceBinding
-	520,  // 975: kairship.v1.Resource.placements:type_name -> kairship.v1.ResourcePlacement
-	452,  // 976: kairship.v1.Resource.override_policies:type_name -> kairship.v1.OverridePolicyLike
-	338,  // 977: kairship.v1.Resource.labels:type_name -> kairship.v1.Label
-	85,   // 978: kairship.v1.Resource.annotations:type_name -> kairship.v1.Annotation
-	742,  // 979: kairship.v1.Resource.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 980: kairship.v1.Resource.freshness:type_name -> kairship.v1.Freshness
-	743,  // 981: kairship.v1.Resource.manifest:type_name -> google.protobuf.Value
-	306,  // 982: kairship.v1.ResourceBinding.instance:type_name -> kairship.v1.Instance
-	742,  // 983: kairship.v1.ResourceBinding.created_at:type_name -> google.protobuf.Timestamp
-	562,  // 984: kairship.v1.ResourceBinding.clusters:type_name -> kairship.v1.TargetCluster
-	127,  // 985: kairship.v1.ResourceBinding.conditions:type_name -> kairship.v1.Condition
-	84,   // 986: kairship.v1.ResourceBinding.aggregated_status:type_name -> kairship.v1.AggregatedStatusItem
-	252,  // 987: kairship.v1.ResourceBinding.freshness:type_name -> kairship.v1.Freshness
-	5,    // 988: kairship.v1.ResourceChange.type:type_name -> kairship.v1.ChangeType.Value
-	515,  // 989: kairship.v1.ResourceChange.resource:type_name -> kairship.v1.Resource
-	515,  // 990: kairship.v1.ResourceConnection.nodes:type_name -> kairship.v1.Resource
-	455,  // 991: kairship.v1.ResourceConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 992: kairship.v1.ResourceConnection.freshness:type_name -> kairship.v1.Freshness
-	428,  // 993: kairship.v1.ResourceMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
-	421,  // 994: kairship.v1.ResourcePlacement.member_cluster:type_name -> kairship.v1.MemberCluster
-	743,  // 995: kairship.v1.ResourcePlacement.status:type_name -> google.protobuf.Value
-	91,   // 996: kairship.v1.ResourcePlacement.overrides:type_name -> kairship.v1.AppliedOverride
-	341,  // 997: kairship.v1.ResourceSelectorInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
-	642,  // 998: kairship.v1.RestartWorkloadPayload.workload:type_name -> kairship.v1.Workload
-	78,   // 999: kairship.v1.RestartWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	523,  // 1000: kairship.v1.RestartWorkloadResponse.result:type_name -> kairship.v1.RestartWorkloadPayload
-	239,  // 1001: kairship.v1.RestartWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1002: kairship.v1.RestartWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	642,  // 1003: kairship.v1.ResumeWorkloadPayload.workload:type_name -> kairship.v1.Workload
-	78,   // 1004: kairship.v1.ResumeWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	526,  // 1005: kairship.v1.ResumeWorkloadResponse.result:type_name -> kairship.v1.ResumeWorkloadPayload
-	239,  // 1006: kairship.v1.ResumeWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1007: kairship.v1.ResumeWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	532,  // 1008: kairship.v1.RevokeInstanceRolePayload.binding:type_name -> kairship.v1.RoleBinding
-	529,  // 1009: kairship.v1.RevokeInstanceRoleResponse.result:type_name -> kairship.v1.RevokeInstanceRolePayload
-	239,  // 1010: kairship.v1.RevokeInstanceRoleResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1011: kairship.v1.RevokeInstanceRoleResponse.extensions:type_name -> google.protobuf.Struct
-	62,   // 1012: kairship.v1.RoleBinding.subject_kind:type_name -> kairship.v1.RoleSubjectKind.Value
-	27,   // 1013: kairship.v1.RoleBinding.role:type_name -> kairship.v1.InstanceRole.Value
-	61,   // 1014: kairship.v1.RoleBinding.source:type_name -> kairship.v1.RoleBindingSource.Value
-	127,  // 1015: kairship.v1.RoleBinding.conditions:type_name -> kairship.v1.Condition
-	742,  // 1016: kairship.v1.RoleBinding.created_at:type_name -> google.protobuf.Timestamp
-	532,  // 1017: kairship.v1.RoleBindingConnection.nodes:type_name -> kairship.v1.RoleBinding
-	455,  // 1018: kairship.v1.RoleBindingConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 1019: kairship.v1.RoleBindingConnection.freshness:type_name -> kairship.v1.Freshness
-	642,  // 1020: kairship.v1.RollbackWorkloadPayload.workload:type_name -> kairship.v1.Workload
-	78,   // 1021: kairship.v1.RollbackWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	534,  // 1022: kairship.v1.RollbackWorkloadResponse.result:type_name -> kairship.v1.RollbackWorkloadPayload
-	239,  // 1023: kairship.v1.RollbackWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1024: kairship.v1.RollbackWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	101,  // 1025: kairship.v1.RuleWithClusterInput.target_cluster:type_name -> kairship.v1.ClusterAffinityInput
-	454,  // 1026: kairship.v1.RuleWithClusterInput.overriders:type_name -> kairship.v1.OverridersInput
-	642,  // 1027: kairship.v1.ScaleWorkloadPayload.workload:type_name -> kairship.v1.Workload
-	78,   // 1028: kairship.v1.ScaleWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	539,  // 1029: kairship.v1.ScaleWorkloadResponse.result:type_name -> kairship.v1.ScaleWorkloadPayload
-	239,  // 1030: kairship.v1.ScaleWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1031: kairship.v1.ScaleWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	544,  // 1032: kairship.v1.ScalingBehaviorInput.scale_up:type_name -> kairship.v1.ScalingRulesInput
-	544,  // 1033: kairship.v1.ScalingBehaviorInput.scale_down:type_name -> kairship.v1.ScalingRulesInput
-	64,   // 1034: kairship.v1.ScalingPolicyInput.type:type_name -> kairship.v1.ScalingPolicyType.Value
-	63,   // 1035: kairship.v1.ScalingRulesInput.select_policy:type_name -> kairship.v1.ScalingPolicySelect.Value
-	543,  // 1036: kairship.v1.ScalingRulesInput.policies:type_name -> kairship.v1.ScalingPolicyInput
-	54,   // 1037: kairship.v1.SchedulePriorityInput.priority_class_source:type_name -> kairship.v1.PriorityClassSource.Value
-	66,   // 1038: kairship.v1.SearchHit.type:type_name -> kairship.v1.SearchType.Value
-	306,  // 1039: kairship.v1.SearchHit.instance:type_name -> kairship.v1.Instance
-	65,   // 1040: kairship.v1.SearchHit.matched_by:type_name -> kairship.v1.SearchMatch.Value
-	66,   // 1041: kairship.v1.SearchRequest.types:type_name -> kairship.v1.SearchType.Value
-	549,  // 1042: kairship.v1.SearchResponse.result:type_name -> kairship.v1.SearchResult
-	239,  // 1043: kairship.v1.SearchResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1044: kairship.v1.SearchResponse.extensions:type_name -> google.protobuf.Struct
-	546,  // 1045: kairship.v1.SearchResult.hits:type_name -> kairship.v1.SearchHit
-	252,  // 1046: kairship.v1.SearchResult.freshness:type_name -> kairship.v1.Freshness
-	67,   // 1047: kairship.v1.ServicePortInput.protocol:type_name -> kairship.v1.ServiceProtocol.Value
-	642,  // 1048: kairship.v1.SetImagePayload.workload:type_name -> kairship.v1.Workload
-	449,  // 1049: kairship.v1.SetImagePayload.overridden:type_name -> kairship.v1.OverriddenImage
-	78,   // 1050: kairship.v1.SetImageRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	128,  // 1051: kairship.v1.SetImageRequest.images:type_name -> kairship.v1.ContainerImageInput
-	552,  // 1052: kairship.v1.SetImageResponse.result:type_name -> kairship.v1.SetImagePayload
-	239,  // 1053: kairship.v1.SetImageResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1054: kairship.v1.SetImageResponse.extensions:type_name -> google.protobuf.Struct
-	69,   // 1055: kairship.v1.SpreadConstraintInput.spread_by_field:type_name -> kairship.v1.SpreadField.Value
-	742,  // 1056: kairship.v1.StaleCluster.since:type_name -> google.protobuf.Timestamp
-	558,  // 1057: kairship.v1.StatePreservationInput.rules:type_name -> kairship.v1.StatePreservationRuleInput
-	521,  // 1058: kairship.v1.StaticClusterAssignmentInput.hard:type_name -> kairship.v1.ResourceQuantityInput
-	101,  // 1059: kairship.v1.StaticClusterWeightInput.target_cluster:type_name -> kairship.v1.ClusterAffinityInput
-	742,  // 1060: kairship.v1.TimelineEntry.at:type_name -> google.protobuf.Timestamp
-	72,   // 1061: kairship.v1.TimelineEntry.change:type_name -> kairship.v1.TimelineChange.Value
-	563,  // 1062: kairship.v1.TimelineEntryConnection.nodes:type_name -> kairship.v1.TimelineEntry
-	455,  // 1063: kairship.v1.TimelineEntryConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 1064: kairship.v1.TimelineEntryConnection.freshness:type_name -> kairship.v1.Freshness
-	331,  // 1065: kairship.v1.TriggerCronJobPayload.job:type_name -> kairship.v1.Job
-	566,  // 1066: kairship.v1.TriggerCronJobResponse.result:type_name -> kairship.v1.TriggerCronJobPayload
-	239,  // 1067: kairship.v1.TriggerCronJobResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1068: kairship.v1.TriggerCronJobResponse.extensions:type_name -> google.protobuf.Struct
-	421,  // 1069: kairship.v1.UncordonMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
-	569,  // 1070: kairship.v1.UncordonMemberClusterResponse.result:type_name -> kairship.v1.UncordonMemberClusterPayload
-	239,  // 1071: kairship.v1.UncordonMemberClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1072: kairship.v1.UncordonMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
-	74,   // 1073: kairship.v1.UndoneWrite.outcome:type_name -> kairship.v1.UndoOutcome.Value
-	100,  // 1074: kairship.v1.UnjoinClusterPayload.cluster:type_name -> kairship.v1.Cluster
-	493,  // 1075: kairship.v1.UnjoinClusterPayload.blocked_by:type_name -> kairship.v1.PropagatedObjects
-	573,  // 1076: kairship.v1.UnjoinClusterResponse.result:type_name -> kairship.v1.UnjoinClusterPayload
-	239,  // 1077: kairship.v1.UnjoinClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1078: kairship.v1.UnjoinClusterResponse.extensions:type_name -> google.protobuf.Struct
-	110,  // 1079: kairship.v1.UpdateClusterOverridePolicyPayload.cluster_override_policy:type_name -> kairship.v1.ClusterOverridePolicy
-	617,  // 1080: kairship.v1.UpdateClusterOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1081: kairship.v1.UpdateClusterOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1082: kairship.v1.UpdateClusterOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	453,  // 1083: kairship.v1.UpdateClusterOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
-	576,  // 1084: kairship.v1.UpdateClusterOverridePolicyResponse.result:type_name -> kairship.v1.UpdateClusterOverridePolicyPayload
-	239,  // 1085: kairship.v1.UpdateClusterOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1086: kairship.v1.UpdateClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
-	100,  // 1087: kairship.v1.UpdateClusterPayload.cluster:type_name -> kairship.v1.Cluster
-	742,  // 1088: kairship.v1.UpdateClusterPayload.credentials_expire_time:type_name -> google.protobuf.Timestamp
-	113,  // 1089: kairship.v1.UpdateClusterPropagationPolicyPayload.cluster_propagation_policy:type_name -> kairship.v1.ClusterPropagationPolicy
-	617,  // 1090: kairship.v1.UpdateClusterPropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1091: kairship.v1.UpdateClusterPropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1092: kairship.v1.UpdateClusterPropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	498,  // 1093: kairship.v1.UpdateClusterPropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
-	580,  // 1094: kairship.v1.UpdateClusterPropagationPolicyResponse.result:type_name -> kairship.v1.UpdateClusterPropagationPolicyPayload
-	239,  // 1095: kairship.v1.UpdateClusterPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1096: kairship.v1.UpdateClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	340,  // 1097: kairship.v1.UpdateClusterRequest.labels:type_name -> kairship.v1.LabelInput
-	579,  // 1098: kairship.v1.UpdateClusterResponse.result:type_name -> kairship.v1.UpdateClusterPayload
-	239,  // 1099: kairship.v1.UpdateClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1100: kairship.v1.UpdateClusterResponse.extensions:type_name -> google.protobuf.Struct
-	169,  // 1101: kairship.v1.UpdateCronFederatedHPAPayload.cron_federated_hpa:type_name -> kairship.v1.CronFederatedHPA
-	617,  // 1102: kairship.v1.UpdateCronFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1103: kairship.v1.UpdateCronFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1104: kairship.v1.UpdateCronFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
-	173,  // 1105: kairship.v1.UpdateCronFederatedHPARequest.spec:type_name -> kairship.v1.CronFederatedHPASpecInput
-	585,  // 1106: kairship.v1.UpdateCronFederatedHPAResponse.result:type_name -> kairship.v1.UpdateCronFederatedHPAPayload
-	239,  // 1107: kairship.v1.UpdateCronFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1108: kairship.v1.UpdateCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
-	240,  // 1109: kairship.v1.UpdateFederatedHPAPayload.federated_hpa:type_name -> kairship.v1.FederatedHPA
-	617,  // 1110: kairship.v1.UpdateFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1111: kairship.v1.UpdateFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1112: kairship.v1.UpdateFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
-	244,  // 1113: kairship.v1.UpdateFederatedHPARequest.spec:type_name -> kairship.v1.FederatedHPASpecInput
-	588,  // 1114: kairship.v1.UpdateFederatedHPAResponse.result:type_name -> kairship.v1.UpdateFederatedHPAPayload
-	239,  // 1115: kairship.v1.UpdateFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1116: kairship.v1.UpdateFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
-	245,  // 1117: kairship.v1.UpdateFederatedResourceQuotaPayload.federated_resource_quota:type_name -> kairship.v1.FederatedResourceQuota
-	617,  // 1118: kairship.v1.UpdateFederatedResourceQuotaPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1119: kairship.v1.UpdateFederatedResourceQuotaRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1120: kairship.v1.UpdateFederatedResourceQuotaRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	247,  // 1121: kairship.v1.UpdateFederatedResourceQuotaRequest.spec:type_name -> kairship.v1.FederatedResourceQuotaSpecInput
-	591,  // 1122: kairship.v1.UpdateFederatedResourceQuotaResponse.result:type_name -> kairship.v1.UpdateFederatedResourceQuotaPayload
-	239,  // 1123: kairship.v1.UpdateFederatedResourceQuotaResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1124: kairship.v1.UpdateFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
-	306,  // 1125: kairship.v1.UpdateInstancePayload.instance:type_name -> kairship.v1.Instance
-	310,  // 1126: kairship.v1.UpdateInstancePayload.checks:type_name -> kairship.v1.InstanceCheck
-	340,  // 1127: kairship.v1.UpdateInstanceRequest.labels:type_name -> kairship.v1.LabelInput
-	314,  // 1128: kairship.v1.UpdateInstanceRequest.components:type_name -> kairship.v1.InstanceComponentsInput
-	11,   // 1129: kairship.v1.UpdateInstanceRequest.deletion_policy:type_name -> kairship.v1.DeletionPolicy.Value
-	124,  // 1130: kairship.v1.UpdateInstanceRequest.collect:type_name -> kairship.v1.CollectedKindsInput
-	594,  // 1131: kairship.v1.UpdateInstanceResponse.result:type_name -> kairship.v1.UpdateInstancePayload
-	239,  // 1132: kairship.v1.UpdateInstanceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1133: kairship.v1.UpdateInstanceResponse.extensions:type_name -> google.protobuf.Struct
-	421,  // 1134: kairship.v1.UpdateMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
-	340,  // 1135: kairship.v1.UpdateMemberClusterRequest.labels:type_name -> kairship.v1.LabelInput
-	119,  // 1136: kairship.v1.UpdateMemberClusterRequest.taints:type_name -> kairship.v1.ClusterTaintInput
-	597,  // 1137: kairship.v1.UpdateMemberClusterResponse.result:type_name -> kairship.v1.UpdateMemberClusterPayload
-	239,  // 1138: kairship.v1.UpdateMemberClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1139: kairship.v1.UpdateMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
-	435,  // 1140: kairship.v1.UpdateMultiClusterServicePayload.multi_cluster_service:type_name -> kairship.v1.MultiClusterService
-	617,  // 1141: kairship.v1.UpdateMultiClusterServicePayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1142: kairship.v1.UpdateMultiClusterServiceRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1143: kairship.v1.UpdateMultiClusterServiceRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	438,  // 1144: kairship.v1.UpdateMultiClusterServiceRequest.spec:type_name -> kairship.v1.MultiClusterServiceSpecInput
-	600,  // 1145: kairship.v1.UpdateMultiClusterServiceResponse.result:type_name -> kairship.v1.UpdateMultiClusterServicePayload
-	239,  // 1146: kairship.v1.UpdateMultiClusterServiceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1147: kairship.v1.UpdateMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
-	440,  // 1148: kairship.v1.UpdateNamespacePayload.namespace:type_name -> kairship.v1.Namespace
-	340,  // 1149: kairship.v1.UpdateNamespaceRequest.labels:type_name -> kairship.v1.LabelInput
-	603,  // 1150: kairship.v1.UpdateNamespaceResponse.result:type_name -> kairship.v1.UpdateNamespacePayload
-	239,  // 1151: kairship.v1.UpdateNamespaceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1152: kairship.v1.UpdateNamespaceResponse.extensions:type_name -> google.protobuf.Struct
-	450,  // 1153: kairship.v1.UpdateOverridePolicyPayload.override_policy:type_name -> kairship.v1.OverridePolicy
-	617,  // 1154: kairship.v1.UpdateOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1155: kairship.v1.UpdateOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1156: kairship.v1.UpdateOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	453,  // 1157: kairship.v1.UpdateOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
-	606,  // 1158: kairship.v1.UpdateOverridePolicyResponse.result:type_name -> kairship.v1.UpdateOverridePolicyPayload
-	239,  // 1159: kairship.v1.UpdateOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1160: kairship.v1.UpdateOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
-	495,  // 1161: kairship.v1.UpdatePropagationPolicyPayload.propagation_policy:type_name -> kairship.v1.PropagationPolicy
-	617,  // 1162: kairship.v1.UpdatePropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1163: kairship.v1.UpdatePropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1164: kairship.v1.UpdatePropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	498,  // 1165: kairship.v1.UpdatePropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
-	609,  // 1166: kairship.v1.UpdatePropagationPolicyResponse.result:type_name -> kairship.v1.UpdatePropagationPolicyPayload
-	239,  // 1167: kairship.v1.UpdatePropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1168: kairship.v1.UpdatePropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	651,  // 1169: kairship.v1.UpdateWorkloadRebalancerPayload.workload_rebalancer:type_name -> kairship.v1.WorkloadRebalancer
-	617,  // 1170: kairship.v1.UpdateWorkloadRebalancerPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1171: kairship.v1.UpdateWorkloadRebalancerRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1172: kairship.v1.UpdateWorkloadRebalancerRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	654,  // 1173: kairship.v1.UpdateWorkloadRebalancerRequest.spec:type_name -> kairship.v1.WorkloadRebalancerSpecInput
-	612,  // 1174: kairship.v1.UpdateWorkloadRebalancerResponse.result:type_name -> kairship.v1.UpdateWorkloadRebalancerPayload
-	239,  // 1175: kairship.v1.UpdateWorkloadRebalancerResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1176: kairship.v1.UpdateWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
-	532,  // 1177: kairship.v1.Viewer.roles:type_name -> kairship.v1.RoleBinding
-	75,   // 1178: kairship.v1.Warning.code:type_name -> kairship.v1.WarningCode.Value
-	4,    // 1179: kairship.v1.WatchActivityRequest.ways:type_name -> kairship.v1.ActivityWay.Value
-	2,    // 1180: kairship.v1.WatchActivityRequest.outcomes:type_name -> kairship.v1.ActivityOutcome.Value
-	742,  // 1181: kairship.v1.WatchActivityRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 1182: kairship.v1.WatchActivityRequest.to:type_name -> google.protobuf.Timestamp
-	82,   // 1183: kairship.v1.WatchActivityResponse.result:type_name -> kairship.v1.ActivityEntry
-	239,  // 1184: kairship.v1.WatchActivityResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1185: kairship.v1.WatchActivityResponse.extensions:type_name -> google.protobuf.Struct
-	9,    // 1186: kairship.v1.WatchClustersRequest.type:type_name -> kairship.v1.ClusterType.Value
-	104,  // 1187: kairship.v1.WatchClustersResponse.result:type_name -> kairship.v1.ClusterChange
-	239,  // 1188: kairship.v1.WatchClustersResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1189: kairship.v1.WatchClustersResponse.extensions:type_name -> google.protobuf.Struct
-	25,   // 1190: kairship.v1.WatchInstancesRequest.mode:type_name -> kairship.v1.InstanceMode.Value
-	28,   // 1191: kairship.v1.WatchInstancesRequest.state:type_name -> kairship.v1.InstanceState.Value
-	309,  // 1192: kairship.v1.WatchInstancesResponse.result:type_name -> kairship.v1.InstanceChange
-	239,  // 1193: kairship.v1.WatchInstancesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1194: kairship.v1.WatchInstancesResponse.extensions:type_name -> google.protobuf.Struct
-	29,   // 1195: kairship.v1.WatchKarmadaResourcesRequest.kinds:type_name -> kairship.v1.KarmadaResourceKind.Value
-	336,  // 1196: kairship.v1.WatchKarmadaResourcesResponse.result:type_name -> kairship.v1.KarmadaResourceChange
-	239,  // 1197: kairship.v1.WatchKarmadaResourcesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1198: kairship.v1.WatchKarmadaResourcesResponse.extensions:type_name -> google.protobuf.Struct
-	422,  // 1199: kairship.v1.WatchMemberClustersResponse.result:type_name -> kairship.v1.MemberClusterChange
-	239,  // 1200: kairship.v1.WatchMemberClustersResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1201: kairship.v1.WatchMemberClustersResponse.extensions:type_name -> google.protobuf.Struct
-	446,  // 1202: kairship.v1.WatchOperationResponse.result:type_name -> kairship.v1.OperationProgress
-	239,  // 1203: kairship.v1.WatchOperationResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1204: kairship.v1.WatchOperationResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 1205: kairship.v1.WatchPodLogsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	742,  // 1206: kairship.v1.WatchPodLogsRequest.since:type_name -> google.protobuf.Timestamp
-	468,  // 1207: kairship.v1.WatchPodLogsResponse.result:type_name -> kairship.v1.PodLogEvent
-	239,  // 1208: kairship.v1.WatchPodLogsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1209: kairship.v1.WatchPodLogsResponse.extensions:type_name -> google.protobuf.Struct
-	50,   // 1210: kairship.v1.WatchPoliciesRequest.kinds:type_name -> kairship.v1.PolicyKind.Value
-	474,  // 1211: kairship.v1.WatchPoliciesResponse.result:type_name -> kairship.v1.PolicyChange
-	239,  // 1212: kairship.v1.WatchPoliciesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1213: kairship.v1.WatchPoliciesResponse.extensions:type_name -> google.protobuf.Struct
-	517,  // 1214: kairship.v1.WatchResourcesResponse.result:type_name -> kairship.v1.ResourceChange
-	239,  // 1215: kairship.v1.WatchResourcesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1216: kairship.v1.WatchResourcesResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 1217: kairship.v1.WatchWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
-	476,  // 1218: kairship.v1.WatchWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
-	77,   // 1219: kairship.v1.WatchWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
-	647,  // 1220: kairship.v1.WatchWorkloadsResponse.result:type_name -> kairship.v1.WorkloadChange
-	239,  // 1221: kairship.v1.WatchWorkloadsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1222: kairship.v1.WatchWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
-	641,  // 1223: kairship.v1.WhoCan.subjects:type_name -> kairship.v1.WhoCanSubject
-	0,    // 1224: kairship.v1.WhoCanRequest.verb:type_name -> kairship.v1.AccessVerb.Value
-	638,  // 1225: kairship.v1.WhoCanResponse.result:type_name -> kairship.v1.WhoCan
-	239,  // 1226: kairship.v1.WhoCanResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1227: kairship.v1.WhoCanResponse.extensions:type_name -> google.protobuf.Struct
-	62,   // 1228: kairship.v1.WhoCanSubject.kind:type_name -> kairship.v1.RoleSubjectKind.Value
-	532,  // 1229: kairship.v1.WhoCanSubject.bindings:type_name -> kairship.v1.RoleBinding
-	306,  // 1230: kairship.v1.Workload.instance:type_name -> kairship.v1.Instance
-	78,   // 1231: kairship.v1.Workload.kind:type_name -> kairship.v1.WorkloadKind.Value
-	338,  // 1232: kairship.v1.Workload.labels:type_name -> kairship.v1.Label
-	85,   // 1233: kairship.v1.Workload.annotations:type_name -> kairship.v1.Annotation
-	513,  // 1234: kairship.v1.Workload.replicas:type_name -> kairship.v1.ReplicaCounts
-	77,   // 1235: kairship.v1.Workload.health:type_name -> kairship.v1.WorkloadHealth.Value
-	497,  // 1236: kairship.v1.Workload.policy:type_name -> kairship.v1.PropagationPolicyLike
-	452,  // 1237: kairship.v1.Workload.override_policies:type_name -> kairship.v1.OverridePolicyLike
-	516,  // 1238: kairship.v1.Workload.binding:type_name -> kairship.v1.ResourceBinding
-	462,  // 1239: kairship.v1.Workload.placements:type_name -> kairship.v1.Placement
-	742,  // 1240: kairship.v1.Workload.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 1241: kairship.v1.Workload.freshness:type_name -> kairship.v1.Freshness
-	743,  // 1242: kairship.v1.Workload.manifest:type_name -> google.protobuf.Value
-	644,  // 1243: kairship.v1.WorkloadAffinityInput.affinity:type_name -> kairship.v1.WorkloadAffinityTermInput
-	645,  // 1244: kairship.v1.WorkloadAffinityInput.anti_affinity:type_name -> kairship.v1.WorkloadAntiAffinityTermInput
-	742,  // 1245: kairship.v1.WorkloadAvailability.from:type_name -> google.protobuf.Timestamp
-	742,  // 1246: kairship.v1.WorkloadAvailability.to:type_name -> google.protobuf.Timestamp
-	103,  // 1247: kairship.v1.WorkloadAvailability.clusters:type_name -> kairship.v1.ClusterAvailability
-	5,    // 1248: kairship.v1.WorkloadChange.type:type_name -> kairship.v1.ChangeType.Value
-	642,  // 1249: kairship.v1.WorkloadChange.workload:type_name -> kairship.v1.Workload
-	742,  // 1250: kairship.v1.WorkloadClusterUsage.measured_at:type_name -> google.protobuf.Timestamp
-	642,  // 1251: kairship.v1.WorkloadConnection.nodes:type_name -> kairship.v1.Workload
-	455,  // 1252: kairship.v1.WorkloadConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 1253: kairship.v1.WorkloadConnection.freshness:type_name -> kairship.v1.Freshness
-	78,   // 1254: kairship.v1.WorkloadFilter.kinds:type_name -> kairship.v1.WorkloadKind.Value
-	476,  // 1255: kairship.v1.WorkloadFilter.policy:type_name -> kairship.v1.PolicyReferenceInput
-	77,   // 1256: kairship.v1.WorkloadFilter.health:type_name -> kairship.v1.WorkloadHealth.Value
-	306,  // 1257: kairship.v1.WorkloadRebalancer.instance:type_name -> kairship.v1.Instance
-	338,  // 1258: kairship.v1.WorkloadRebalancer.labels:type_name -> kairship.v1.Label
-	85,   // 1259: kairship.v1.WorkloadRebalancer.annotations:type_name -> kairship.v1.Annotation
-	653,  // 1260: kairship.v1.WorkloadRebalancer.spec:type_name -> kairship.v1.WorkloadRebalancerSpec
-	503,  // 1261: kairship.v1.WorkloadRebalancer.observed_workloads:type_name -> kairship.v1.RebalancedWorkload
-	742,  // 1262: kairship.v1.WorkloadRebalancer.finish_time:type_name -> google.protobuf.Timestamp
-	742,  // 1263: kairship.v1.WorkloadRebalancer.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 1264: kairship.v1.WorkloadRebalancer.freshness:type_name -> kairship.v1.Freshness
-	743,  // 1265: kairship.v1.WorkloadRebalancer.manifest:type_name -> google.protobuf.Value
-	651,  // 1266: kairship.v1.WorkloadRebalancerConnection.nodes:type_name -> kairship.v1.WorkloadRebalancer
-	455,  // 1267: kairship.v1.WorkloadRebalancerConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 1268: kairship.v1.WorkloadRebalancerConnection.freshness:type_name -> kairship.v1.Freshness
-	502,  // 1269: kairship.v1.WorkloadRebalancerSpecInput.workloads:type_name -> kairship.v1.RebalanceTargetInput
-	742,  // 1270: kairship.v1.WorkloadRevision.created_at:type_name -> google.protobuf.Timestamp
-	655,  // 1271: kairship.v1.WorkloadRevisionList.nodes:type_name -> kairship.v1.WorkloadRevision
-	742,  // 1272: kairship.v1.WorkloadUsage.measured_at:type_name -> google.protobuf.Timestamp
-	648,  // 1273: kairship.v1.WorkloadUsage.clusters:type_name -> kairship.v1.WorkloadClusterUsage
-	252,  // 1274: kairship.v1.WorkloadUsage.freshness:type_name -> kairship.v1.Freshness
-	32,   // 1275: kairship.v1.WrittenObject.action:type_name -> kairship.v1.ManifestAction.Value
-	515,  // 1276: kairship.v1.WrittenObject.resource:type_name -> kairship.v1.Resource
-	439,  // 1277: kairship.v1.WrittenObject.error:type_name -> kairship.v1.MutationProblem
-	572,  // 1278: kairship.v1.WrittenObject.rollback:type_name -> kairship.v1.UndoneWrite
-	43,   // 1279: kairship.v1.YAMLPatchOperationInput.operator:type_name -> kairship.v1.OverriderOperator.Value
-	743,  // 1280: kairship.v1.YAMLPatchOperationInput.value:type_name -> google.protobuf.Value
-	285,  // 1281: kairship.v1.Kairship.GetViewer:input_type -> kairship.v1.GetViewerRequest
-	283,  // 1282: kairship.v1.Kairship.GetViewerPermissions:input_type -> kairship.v1.GetViewerPermissionsRequest
-	300,  // 1283: kairship.v1.Kairship.GrantInstanceRole:input_type -> kairship.v1.GrantInstanceRoleRequest
-	403,  // 1284: kairship.v1.Kairship.ListRoleBindings:input_type -> kairship.v1.ListRoleBindingsRequest
-	530,  // 1285: kairship.v1.Kairship.RevokeInstanceRole:input_type -> kairship.v1.RevokeInstanceRoleRequest
-	639,  // 1286: kairship.v1.Kairship.WhoCan:input_type -> kairship.v1.WhoCanRequest
-	343,  // 1287: kairship.v1.Kairship.ListActivity:input_type -> kairship.v1.ListActivityRequest
-	618,  // 1288: kairship.v1.Kairship.WatchActivity:input_type -> kairship.v1.WatchActivityRequest
-	212,  // 1289: kairship.v1.Kairship.DeployApplication:input_type -> kairship.v1.DeployApplicationRequest
-	215,  // 1290: kairship.v1.Kairship.DeployApplicationToInstances:input_type -> kairship.v1.DeployApplicationToInstancesRequest
-	230,  // 1291: kairship.v1.Kairship.ExportApplication:input_type -> kairship.v1.ExportApplicationRequest
-	134,  // 1292: kairship.v1.Kairship.CreateClusterOverridePolicy:input_type -> kairship.v1.CreateClusterOverridePolicyRequest
-	176,  // 1293: kairship.v1.Kairship.DeleteClusterOverridePolicy:input_type -> kairship.v1.DeleteClusterOverridePolicyRequest
-	253,  // 1294: kairship.v1.Kairship.GetClusterOverridePolicy:input_type -> kairship.v1.GetClusterOverridePolicyRequest
-	347,  // 1295: kairship.v1.Kairship.ListClusterOverridePolicies:input_type -> kairship.v1.ListClusterOverridePoliciesRequest
-	349,  // 1296: kairship.v1.Kairship.ListClusterOverridePolicyTimeline:input_type -> kairship.v1.ListClusterOverridePolicyTimelineRequest
-	577,  // 1297: kairship.v1.Kairship.UpdateClusterOverridePolicy:input_type -> kairship.v1.UpdateClusterOverridePolicyRequest
-	137,  // 1298: kairship.v1.Kairship.CreateClusterPropagationPolicy:input_type -> kairship.v1.CreateClusterPropagationPolicyRequest
-	179,  // 1299: kairship.v1.Kairship.DeleteClusterPropagationPolicy:input_type -> kairship.v1.DeleteClusterPropagationPolicyRequest
-	255,  // 1300: kairship.v1.Kairship.GetClusterPropagationPolicy:input_type -> kairship.v1.GetClusterPropagationPolicyRequest
-	351,  // 1301: kairship.v1.Kairship.ListClusterPropagationPolicies:input_type -> kairship.v1.ListClusterPropagationPoliciesRequest
-	353,  // 1302: kairship.v1.Kairship.ListClusterPropagationPolicyTimeline:input_type -> kairship.v1.ListClusterPropagationPolicyTimelineRequest
-	355,  // 1303: kairship.v1.Kairship.ListClusterPropagationPolicyWorkloads:input_type -> kairship.v1.ListClusterPropagationPolicyWorkloadsRequest
-	581,  // 1304: kairship.v1.Kairship.UpdateClusterPropagationPolicy:input_type -> kairship.v1.UpdateClusterPropagationPolicyRequest
-	257,  // 1305: kairship.v1.Kairship.GetCluster:input_type -> kairship.v1.GetClusterRequest
-	357,  // 1306: kairship.v1.Kairship.ListClusters:input_type -> kairship.v1.ListClustersRequest
-	430,  // 1307: kairship.v1.Kairship.MoveCluster:input_type -> kairship.v1.MoveClusterRequest
-	505,  // 1308: kairship.v1.Kairship.RegisterCluster:input_type -> kairship.v1.RegisterClusterRequest
-	511,  // 1309: kairship.v1.Kairship.RemoveCluster:input_type -> kairship.v1.RemoveClusterRequest
-	583,  // 1310: kairship.v1.Kairship.UpdateCluster:input_type -> kairship.v1.UpdateClusterRequest
-	620,  // 1311: kairship.v1.Kairship.WatchClusters:input_type -> kairship.v1.WatchClustersRequest
-	140,  // 1312: kairship.v1.Kairship.CreateCronFederatedHPA:input_type -> kairship.v1.CreateCronFederatedHPARequest
-	182,  // 1313: kairship.v1.Kairship.DeleteCronFederatedHPA:input_type -> kairship.v1.DeleteCronFederatedHPARequest
-	259,  // 1314: kairship.v1.Kairship.GetCronFederatedHPA:input_type -> kairship.v1.GetCronFederatedHPARequest
-	359,  // 1315: kairship.v1.Kairship.ListCronFederatedHPAs:input_type -> kairship.v1.ListCronFederatedHPAsRequest
-	586,  // 1316: kairship.v1.Kairship.UpdateCronFederatedHPA:input_type -> kairship.v1.UpdateCronFederatedHPARequest
-	143,  // 1317: kairship.v1.Kairship.CreateFederatedHPA:input_type -> kairship.v1.CreateFederatedHPARequest
-	185,  // 1318: kairship.v1.Kairship.DeleteFederatedHPA:input_type -> kairship.v1.DeleteFederatedHPARequest
-	261,  // 1319: kairship.v1.Kairship.GetFederatedHPA:input_type -> kairship.v1.GetFederatedHPARequest
-	361,  // 1320: kairship.v1.Kairship.ListFederatedHPAs:input_type -> kairship.v1.ListFederatedHPAsRequest
-	589,  // 1321: kairship.v1.Kairship.UpdateFederatedHPA:input_type -> kairship.v1.UpdateFederatedHPARequest
-	146,  // 1322: kairship.v1.Kairship.CreateFederatedResourceQuota:input_type -> kairship.v1.CreateFederatedResourceQuotaRequest
-	188,  // 1323: kairship.v1.Kairship.DeleteFederatedResourceQuota:input_type -> kairship.v1.DeleteFederatedResourceQuotaRequest
-	263,  // 1324: kairship.v1.Kairship.GetFederatedResourceQuota:input_type -> kairship.v1.GetFederatedResourceQuotaRequest
-	363,  // 1325: kairship.v1.Kairship.ListFederatedResourceQuotas:input_type -> kairship.v1.ListFederatedResourceQuotasRequest
-	592,  // 1326: kairship.v1.Kairship.UpdateFederatedResourceQuota:input_type -> kairship.v1.UpdateFederatedResourceQuotaRequest
-	365,  // 1327: kairship.v1.Kairship.ListImages:input_type -> kairship.v1.ListImagesRequest
-	149,  // 1328: kairship.v1.Kairship.CreateInstance:input_type -> kairship.v1.CreateInstanceRequest
-	191,  // 1329: kairship.v1.Kairship.DeleteInstance:input_type -> kairship.v1.DeleteInstanceRequest
-	267,  // 1330: kairship.v1.Kairship.GetInstance:input_type -> kairship.v1.GetInstanceRequest
-	265,  // 1331: kairship.v1.Kairship.GetInstanceKubeconfig:input_type -> kairship.v1.GetInstanceKubeconfigRequest
-	367,  // 1332: kairship.v1.Kairship.ListInstanceEvents:input_type -> kairship.v1.ListInstanceEventsRequest
-	373,  // 1333: kairship.v1.Kairship.ListInstanceTimeline:input_type -> kairship.v1.ListInstanceTimelineRequest
-	377,  // 1334: kairship.v1.Kairship.ListInstances:input_type -> kairship.v1.ListInstancesRequest
-	508,  // 1335: kairship.v1.Kairship.RegisterInstance:input_type -> kairship.v1.RegisterInstanceRequest
-	595,  // 1336: kairship.v1.Kairship.UpdateInstance:input_type -> kairship.v1.UpdateInstanceRequest
-	622,  // 1337: kairship.v1.Kairship.WatchInstances:input_type -> kairship.v1.WatchInstancesRequest
-	131,  // 1338: kairship.v1.Kairship.CordonMemberCluster:input_type -> kairship.v1.CordonMemberClusterRequest
-	220,  // 1339: kairship.v1.Kairship.DrainMemberCluster:input_type -> kairship.v1.DrainMemberClusterRequest
-	269,  // 1340: kairship.v1.Kairship.GetMemberCluster:input_type -> kairship.v1.GetMemberClusterRequest
-	271,  // 1341: kairship.v1.Kairship.GetMemberClusterUsage:input_type -> kairship.v1.GetMemberClusterUsageRequest
-	333,  // 1342: kairship.v1.Kairship.JoinCluster:input_type -> kairship.v1.JoinClusterRequest
-	345,  // 1343: kairship.v1.Kairship.ListClusterNodes:input_type -> kairship.v1.ListClusterNodesRequest
-	379,  // 1344: kairship.v1.Kairship.ListMemberClusterResources:input_type -> kairship.v1.ListMemberClusterResourcesRequest
-	381,  // 1345: kairship.v1.Kairship.ListMemberClusterTimeline:input_type -> kairship.v1.ListMemberClusterTimelineRequest
-	383,  // 1346: kairship.v1.Kairship.ListMemberClusters:input_type -> kairship.v1.ListMemberClustersRequest
-	570,  // 1347: kairship.v1.Kairship.UncordonMemberCluster:input_type -> kairship.v1.UncordonMemberClusterRequest
-	574,  // 1348: kairship.v1.Kairship.UnjoinCluster:input_type -> kairship.v1.UnjoinClusterRequest
-	598,  // 1349: kairship.v1.Kairship.UpdateMemberCluster:input_type -> kairship.v1.UpdateMemberClusterRequest
-	626,  // 1350: kairship.v1.Kairship.WatchMemberClusters:input_type -> kairship.v1.WatchMemberClustersRequest
-	152,  // 1351: kairship.v1.Kairship.CreateMultiClusterService:input_type -> kairship.v1.CreateMultiClusterServiceRequest
-	194,  // 1352: kairship.v1.Kairship.DeleteMultiClusterService:input_type -> kairship.v1.DeleteMultiClusterServiceRequest
-	273,  // 1353: kairship.v1.Kairship.GetMultiClusterService:input_type -> kairship.v1.GetMultiClusterServiceRequest
-	385,  // 1354: kairship.v1.Kairship.ListMultiClusterServices:input_type -> kairship.v1.ListMultiClusterServicesRequest
-	601,  // 1355: kairship.v1.Kairship.UpdateMultiClusterService:input_type -> kairship.v1.UpdateMultiClusterServiceRequest
-	155,  // 1356: kairship.v1.Kairship.CreateNamespace:input_type -> kairship.v1.CreateNamespaceRequest
-	197,  // 1357: kairship.v1.Kairship.DeleteNamespace:input_type -> kairship.v1.DeleteNamespaceRequest
-	275,  // 1358: kairship.v1.Kairship.GetNamespace:input_type -> kairship.v1.GetNamespaceRequest
-	387,  // 1359: kairship.v1.Kairship.ListNamespaces:input_type -> kairship.v1.ListNamespacesRequest
-	604,  // 1360: kairship.v1.Kairship.UpdateNamespace:input_type -> kairship.v1.UpdateNamespaceRequest
-	628,  // 1361: kairship.v1.Kairship.WatchOperation:input_type -> kairship.v1.WatchOperationRequest
-	158,  // 1362: kairship.v1.Kairship.CreateOverridePolicy:input_type -> kairship.v1.CreateOverridePolicyRequest
-	200,  // 1363: kairship.v1.Kairship.DeleteOverridePolicy:input_type -> kairship.v1.DeleteOverridePolicyRequest
-	277,  // 1364: kairship.v1.Kairship.GetOverridePolicy:input_type -> kairship.v1.GetOverridePolicyRequest
-	389,  // 1365: kairship.v1.Kairship.ListOverridePolicies:input_type -> kairship.v1.ListOverridePoliciesRequest
-	391,  // 1366: kairship.v1.Kairship.ListOverridePolicyTimeline:input_type -> kairship.v1.ListOverridePolicyTimelineRequest
-	607,  // 1367: kairship.v1.Kairship.UpdateOverridePolicy:input_type -> kairship.v1.UpdateOverridePolicyRequest
-	369,  // 1368: kairship.v1.Kairship.ListInstancePods:input_type -> kairship.v1.ListInstancePodsRequest
-	393,  // 1369: kairship.v1.Kairship.ListPods:input_type -> kairship.v1.ListPodsRequest
-	630,  // 1370: kairship.v1.Kairship.WatchPodLogs:input_type -> kairship.v1.WatchPodLogsRequest
-	632,  // 1371: kairship.v1.Kairship.WatchPolicies:input_type -> kairship.v1.WatchPoliciesRequest
-	217,  // 1372: kairship.v1.Kairship.DiffManifests:input_type -> kairship.v1.DiffManifestsRequest
-	480,  // 1373: kairship.v1.Kairship.PreviewApply:input_type -> kairship.v1.PreviewApplyRequest
-	483,  // 1374: kairship.v1.Kairship.PreviewClusterLoss:input_type -> kairship.v1.PreviewClusterLossRequest
-	485,  // 1375: kairship.v1.Kairship.PreviewOverride:input_type -> kairship.v1.PreviewOverrideRequest
-	487,  // 1376: kairship.v1.Kairship.PreviewPolicy:input_type -> kairship.v1.PreviewPolicyRequest
-	161,  // 1377: kairship.v1.Kairship.CreatePropagationPolicy:input_type -> kairship.v1.CreatePropagationPolicyRequest
-	203,  // 1378: kairship.v1.Kairship.DeletePropagationPolicy:input_type -> kairship.v1.DeletePropagationPolicyRequest
-	279,  // 1379: kairship.v1.Kairship.GetPropagationPolicy:input_type -> kairship.v1.GetPropagationPolicyRequest
-	395,  // 1380: kairship.v1.Kairship.ListPropagationPolicies:input_type -> kairship.v1.ListPropagationPoliciesRequest
-	397,  // 1381: kairship.v1.Kairship.ListPropagationPolicyTimeline:input_type -> kairship.v1.ListPropagationPolicyTimelineRequest
-	399,  // 1382: kairship.v1.Kairship.ListPropagationPolicyWorkloads:input_type -> kairship.v1.ListPropagationPolicyWorkloadsRequest
-	610,  // 1383: kairship.v1.Kairship.UpdatePropagationPolicy:input_type -> kairship.v1.UpdatePropagationPolicyRequest
-	93,   // 1384: kairship.v1.Kairship.ApplyManifests:input_type -> kairship.v1.ApplyManifestsRequest
-	206,  // 1385: kairship.v1.Kairship.DeleteResource:input_type -> kairship.v1.DeleteResourceRequest
-	281,  // 1386: kairship.v1.Kairship.GetResource:input_type -> kairship.v1.GetResourceRequest
-	371,  // 1387: kairship.v1.Kairship.ListInstanceResources:input_type -> kairship.v1.ListInstanceResourcesRequest
-	401,  // 1388: kairship.v1.Kairship.ListResources:input_type -> kairship.v1.ListResourcesRequest
-	457,  // 1389: kairship.v1.Kairship.PatchResource:input_type -> kairship.v1.PatchResourceRequest
-	490,  // 1390: kairship.v1.Kairship.PromoteResource:input_type -> kairship.v1.PromoteResourceRequest
-	624,  // 1391: kairship.v1.Kairship.WatchKarmadaResources:input_type -> kairship.v1.WatchKarmadaResourcesRequest
-	634,  // 1392: kairship.v1.Kairship.WatchResources:input_type -> kairship.v1.WatchResourcesRequest
-	547,  // 1393: kairship.v1.Kairship.Search:input_type -> kairship.v1.SearchRequest
-	164,  // 1394: kairship.v1.Kairship.CreateService:input_type -> kairship.v1.CreateServiceRequest
-	167,  // 1395: kairship.v1.Kairship.CreateWorkloadRebalancer:input_type -> kairship.v1.CreateWorkloadRebalancerRequest
-	209,  // 1396: kairship.v1.Kairship.DeleteWorkloadRebalancer:input_type -> kairship.v1.DeleteWorkloadRebalancerRequest
-	293,  // 1397: kairship.v1.Kairship.GetWorkloadRebalancer:input_type -> kairship.v1.GetWorkloadRebalancerRequest
-	407,  // 1398: kairship.v1.Kairship.ListWorkloadRebalancers:input_type -> kairship.v1.ListWorkloadRebalancersRequest
-	613,  // 1399: kairship.v1.Kairship.UpdateWorkloadRebalancer:input_type -> kairship.v1.UpdateWorkloadRebalancerRequest
-	97,   // 1400: kairship.v1.Kairship.ChangeWorkloads:input_type -> kairship.v1.ChangeWorkloadsRequest
-	225,  // 1401: kairship.v1.Kairship.ExplainWorkload:input_type -> kairship.v1.ExplainWorkloadRequest
-	295,  // 1402: kairship.v1.Kairship.GetWorkload:input_type -> kairship.v1.GetWorkloadRequest
-	287,  // 1403: kairship.v1.Kairship.GetWorkloadAvailability:input_type -> kairship.v1.GetWorkloadAvailabilityRequest
-	289,  // 1404: kairship.v1.Kairship.GetWorkloadDrift:input_type -> kairship.v1.GetWorkloadDriftRequest
-	291,  // 1405: kairship.v1.Kairship.GetWorkloadLogs:input_type -> kairship.v1.GetWorkloadLogsRequest
-	297,  // 1406: kairship.v1.Kairship.GetWorkloadUsage:input_type -> kairship.v1.GetWorkloadUsageRequest
-	375,  // 1407: kairship.v1.Kairship.ListInstanceWorkloads:input_type -> kairship.v1.ListInstanceWorkloadsRequest
-	405,  // 1408: kairship.v1.Kairship.ListWorkloadEvents:input_type -> kairship.v1.ListWorkloadEventsRequest
-	409,  // 1409: kairship.v1.Kairship.ListWorkloadRevisions:input_type -> kairship.v1.ListWorkloadRevisionsRequest
-	411,  // 1410: kairship.v1.Kairship.ListWorkloadTimeline:input_type -> kairship.v1.ListWorkloadTimelineRequest
-	413,  // 1411: kairship.v1.Kairship.ListWorkloads:input_type -> kairship.v1.ListWorkloadsRequest
-	433,  // 1412: kairship.v1.Kairship.MoveWorkload:input_type -> kairship.v1.MoveWorkloadRequest
-	460,  // 1413: kairship.v1.Kairship.PauseWorkload:input_type -> kairship.v1.PauseWorkloadRequest
-	524,  // 1414: kairship.v1.Kairship.RestartWorkload:input_type -> kairship.v1.RestartWorkloadRequest
-	527,  // 1415: kairship.v1.Kairship.ResumeWorkload:input_type -> kairship.v1.ResumeWorkloadRequest
-	535,  // 1416: kairship.v1.Kairship.RollbackWorkload:input_type -> kairship.v1.RollbackWorkloadRequest
-	540,  // 1417: kairship.v1.Kairship.ScaleWorkload:input_type -> kairship.v1.ScaleWorkloadRequest
-	553,  // 1418: kairship.v1.Kairship.SetImage:input_type -> kairship.v1.SetImageRequest
-	567,  // 1419: kairship.v1.Kairship.TriggerCronJob:input_type -> kairship.v1.TriggerCronJobRequest
-	636,  // 1420: kairship.v1.Kairship.WatchWorkloads:input_type -> kairship.v1.WatchWorkloadsRequest
-	286,  // 1421: kairship.v1.Kairship.GetViewer:output_type -> kairship.v1.GetViewerResponse
-	284,  // 1422: kairship.v1.Kairship.GetViewerPermissions:output_type -> kairship.v1.GetViewerPermissionsResponse
-	301,  // 1423: kairship.v1.Kairship.GrantInstanceRole:output_type -> kairship.v1.GrantInstanceRoleResponse
-	404,  // 1424: kairship.v1.Kairship.ListRoleBindings:output_type -> kairship.v1.ListRoleBindingsResponse
-	531,  // 1425: kairship.v1.Kairship.RevokeInstanceRole:output_type -> kairship.v1.RevokeInstanceRoleResponse
-	640,  // 1426: kairship.v1.Kairship.WhoCan:output_type -> kairship.v1.WhoCanResponse
-	344,  // 1427: kairship.v1.Kairship.ListActivity:output_type -> kairship.v1.ListActivityResponse
-	619,  // 1428: kairship.v1.Kairship.WatchActivity:output_type -> kairship.v1.WatchActivityResponse
-	213,  // 1429: kairship.v1.Kairship.DeployApplication:output_type -> kairship.v1.DeployApplicationResponse
-	216,  // 1430: kairship.v1.Kairship.DeployApplicationToInstances:output_type -> kairship.v1.DeployApplicationToInstancesResponse
-	231,  // 1431: kairship.v1.Kairship.ExportApplication:output_type -> kairship.v1.ExportApplicationResponse
-	135,  // 1432: kairship.v1.Kairship.CreateClusterOverridePolicy:output_type -> kairship.v1.CreateClusterOverridePolicyResponse
-	177,  // 1433: kairship.v1.Kairship.DeleteClusterOverridePolicy:output_type -> kairship.v1.DeleteClusterOverridePolicyResponse
-	254,  // 1434: kairship.v1.Kairship.GetClusterOverridePolicy:output_type -> kairship.v1.GetClusterOverridePolicyResponse
-	348,  // 1435: kairship.v1.Kairship.ListClusterOverridePolicies:output_type -> kairship.v1.ListClusterOverridePoliciesResponse
-	350,  // 1436: kairship.v1.Kairship.ListClusterOverridePolicyTimeline:output_type -> kairship.v1.ListClusterOverridePolicyTimelineResponse
-	578,  // 1437: kairship.v1.Kairship.UpdateClusterOverridePolicy:output_type -> kairship.v1.UpdateClusterOverridePolicyResponse
-	138,  // 1438: kairship.v1.Kairship.CreateClusterPropagationPolicy:output_type -> kairship.v1.CreateClusterPropagationPolicyResponse
-	180,  // 1439: kairship.v1.Kairship.DeleteClusterPropagationPolicy:output_type -> kairship.v1.DeleteClusterPropagationPolicyResponse
-	256,  // 1440: kairship.v1.Kairship.GetClusterPropagationPolicy:output_type -> kairship.v1.GetClusterPropagationPolicyResponse
-	352,  // 1441: kairship.v1.Kairship.ListClusterPropagationPolicies:output_type -> kairship.v1.ListClusterPropagationPoliciesResponse
-	354,  // 1442: kairship.v1.Kairship.ListClusterPropagationPolicyTimeline:output_type -> kairship.v1.ListClusterPropagationPolicyTimelineResponse
-	356,  // 1443: kairship.v1.Kairship.ListClusterPropagationPolicyWorkloads:output_type -> kairship.v1.ListClusterPropagationPolicyWorkloadsResponse
-	582,  // 1444: kairship.v1.Kairship.UpdateClusterPropagationPolicy:output_type -> kairship.v1.UpdateClusterPropagationPolicyResponse
-	258,  // 1445: kairship.v1.Kairship.GetCluster:output_type -> kairship.v1.GetClusterResponse
-	358,  // 1446: kairship.v1.Kairship.ListClusters:output_type -> kairship.v1.ListClustersResponse
-	431,  // 1447: kairship.v1.Kairship.MoveCluster:output_type -> kairship.v1.MoveClusterResponse
-	506,  // 1448: kairship.v1.Kairship.RegisterCluster:output_type -> kairship.v1.RegisterClusterResponse
-	512,  // 1449: kairship.v1.Kairship.RemoveCluster:output_type -> kairship.v1.RemoveClusterResponse
-	584,  // 1450: kairship.v1.Kairship.UpdateCluster:output_type -> kairship.v1.UpdateClusterResponse
-	621,  // 1451: kairship.v1.Kairship.WatchClusters:output_type -> kairship.v1.WatchClustersResponse
-	141,  // 1452: kairship.v1.Kairship.CreateCronFederatedHPA:output_type -> kairship.v1.CreateCronFederatedHPAResponse
-	183,  // 1453: kairship.v1.Kairship.DeleteCronFederatedHPA:output_type -> kairship.v1.DeleteCronFederatedHPAResponse
-	260,  // 1454: kairship.v1.Kairship.GetCronFederatedHPA:output_type -> kairship.v1.GetCronFederatedHPAResponse
-	360,  // 1455: kairship.v1.Kairship.ListCronFederatedHPAs:output_type -> kairship.v1.ListCronFederatedHPAsResponse
-	587,  // 1456: kairship.v1.Kairship.UpdateCronFederatedHPA:output_type -> kairship.v1.UpdateCronFederatedHPAResponse
-	144,  // 1457: kairship.v1.Kairship.CreateFederatedHPA:output_type -> kairship.v1.CreateFederatedHPAResponse
-	186,  // 1458: kairship.v1.Kairship.DeleteFederatedHPA:output_type -> kairship.v1.DeleteFederatedHPAResponse
-	262,  // 1459: kairship.v1.Kairship.GetFederatedHPA:output_type -> kairship.v1.GetFederatedHPAResponse
-	362,  // 1460: kairship.v1.Kairship.ListFederatedHPAs:output_type -> kairship.v1.ListFederatedHPAsResponse
-	590,  // 1461: kairship.v1.Kairship.UpdateFederatedHPA:output_type -> kairship.v1.UpdateFederatedHPAResponse
-	147,  // 1462: kairship.v1.Kairship.CreateFederatedResourceQuota:output_type -> kairship.v1.CreateFederatedResourceQuotaResponse
-	189,  // 1463: kairship.v1.Kairship.DeleteFederatedResourceQuota:output_type -> kairship.v1.DeleteFederatedResourceQuotaResponse
-	264,  // 1464: kairship.v1.Kairship.GetFederatedResourceQuota:output_type -> kairship.v1.GetFederatedResourceQuotaResponse
-	364,  // 1465: kairship.v1.Kairship.ListFederatedResourceQuotas:output_type -> kairship.v1.ListFederatedResourceQuotasResponse
-	593,  // 1466: kairship.v1.Kairship.UpdateFederatedResourceQuota:output_type -> kairship.v1.UpdateFederatedResourceQuotaResponse
-	366,  // 1467: kairship.v1.Kairship.ListImages:output_type -> kairship.v1.ListImagesResponse
-	150,  // 1468: kairship.v1.Kairship.CreateInstance:output_type -> kairship.v1.CreateInstanceResponse
-	192,  // 1469: kairship.v1.Kairship.DeleteInstance:output_type -> kairship.v1.DeleteInstanceResponse
-	268,  // 1470: kairship.v1.Kairship.GetInstance:output_type -> kairship.v1.GetInstanceResponse
-	266,  // 1471: kairship.v1.Kairship.GetInstanceKubeconfig:output_type -> kairship.v1.GetInstanceKubeconfigResponse
-	368,  // 1472: kairship.v1.Kairship.ListInstanceEvents:output_type -> kairship.v1.ListInstanceEventsResponse
-	374,  // 1473: kairship.v1.Kairship.ListInstanceTimeline:output_type -> kairship.v1.ListInstanceTimelineResponse
-	378,  // 1474: kairship.v1.Kairship.ListInstances:output_type -> kairship.v1.ListInstancesResponse
-	509,  // 1475: kairship.v1.Kairship.RegisterInstance:output_type -> kairship.v1.RegisterInstanceResponse
-	596,  // 1476: kairship.v1.Kairship.UpdateInstance:output_type -> kairship.v1.UpdateInstanceResponse
-	623,  // 1477: kairship.v1.Kairship.WatchInstances:output_type -> kairship.v1.WatchInstancesResponse
-	132,  // 1478: kairship.v1.Kairship.CordonMemberCluster:output_type -> kairship.v1.CordonMemberClusterResponse
-	221,  // 1479: kairship.v1.Kairship.DrainMemberCluster:output_type -> kairship.v1.DrainMemberClusterResponse
-	270,  // 1480: kairship.v1.Kairship.GetMemberCluster:output_type -> kairship.v1.GetMemberClusterResponse
-	272,  // 1481: kairship.v1.Kairship.GetMemberClusterUsage:output_type -> kairship.v1.GetMemberClusterUsageResponse
-	334,  // 1482: kairship.v1.Kairship.JoinCluster:output_type -> kairship.v1.JoinClusterResponse
-	346,  // 1483: kairship.v1.Kairship.ListClusterNodes:output_type -> kairship.v1.ListClusterNodesResponse
-	380,  // 1484: kairship.v1.Kairship.ListMemberClusterResources:output_type -> kairship.v1.ListMemberClusterResourcesResponse
-	382,  // 1485: kairship.v1.Kairship.ListMemberClusterTimeline:output_type -> kairship.v1.ListMemberClusterTimelineResponse
-	384,  // 1486: kairship.v1.Kairship.ListMemberClusters:output_type -> kairship.v1.ListMemberClustersResponse
-	571,  // 1487: kairship.v1.Kairship.UncordonMemberCluster:output_type -> kairship.v1.UncordonMemberClusterResponse
-	575,  // 1488: kairship.v1.Kairship.UnjoinCluster:output_type -> kairship.v1.UnjoinClusterResponse
-	599,  // 1489: kairship.v1.Kairship.UpdateMemberCluster:output_type -> kairship.v1.UpdateMemberClusterResponse
-	627,  // 1490: kairship.v1.Kairship.WatchMemberClusters:output_type -> kairship.v1.WatchMemberClustersResponse
-	153,  // 1491: kairship.v1.Kairship.CreateMultiClusterService:output_type -> kairship.v1.CreateMultiClusterServiceResponse
-	195,  // 1492: kairship.v1.Kairship.DeleteMultiClusterService:output_type -> kairship.v1.DeleteMultiClusterServiceResponse
-	274,  // 1493: kairship.v1.Kairship.GetMultiClusterService:output_type -> kairship.v1.GetMultiClusterServiceResponse
-	386,  // 1494: kairship.v1.Kairship.ListMultiClusterServices:output_type -> kairship.v1.ListMultiClusterServicesResponse
-	602,  // 1495: kairship.v1.Kairship.UpdateMultiClusterService:output_type -> kairship.v1.UpdateMultiClusterServiceResponse
-	156,  // 1496: kairship.v1.Kairship.CreateNamespace:output_type -> kairship.v1.CreateNamespaceResponse
-	198,  // 1497: kairship.v1.Kairship.DeleteNamespace:output_type -> kairship.v1.DeleteNamespaceResponse
-	276,  // 1498: kairship.v1.Kairship.GetNamespace:output_type -> kairship.v1.GetNamespaceResponse
-	388,  // 1499: kairship.v1.Kairship.ListNamespaces:output_type -> kairship.v1.ListNamespacesResponse
-	605,  // 1500: kairship.v1.Kairship.UpdateNamespace:output_type -> kairship.v1.UpdateNamespaceResponse
-	629,  // 1501: kairship.v1.Kairship.WatchOperation:output_type -> kairship.v1.WatchOperationResponse
-	159,  // 1502: kairship.v1.Kairship.CreateOverridePolicy:output_type -> kairship.v1.CreateOverridePolicyResponse
-	201,  // 1503: kairship.v1.Kairship.DeleteOverridePolicy:output_type -> kairship.v1.DeleteOverridePolicyResponse
-	278,  // 1504: kairship.v1.Kairship.GetOverridePolicy:output_type -> kairship.v1.GetOverridePolicyResponse
-	390,  // 1505: kairship.v1.Kairship.ListOverridePolicies:output_type -> kairship.v1.ListOverridePoliciesResponse
-	392,  // 1506: kairship.v1.Kairship.ListOverridePolicyTimeline:output_type -> kairship.v1.ListOverridePolicyTimelineResponse
-	608,  // 1507: kairship.v1.Kairship.UpdateOverridePolicy:output_type -> kairship.v1.UpdateOverridePolicyResponse
-	370,  // 1508: kairship.v1.Kairship.ListInstancePods:output_type -> kairship.v1.ListInstancePodsResponse
-	394,  // 1509: kairship.v1.Kairship.ListPods:output_type -> kairship.v1.ListPodsResponse
-	631,  // 1510: kairship.v1.Kairship.WatchPodLogs:output_type -> kairship.v1.WatchPodLogsResponse
-	633,  // 1511: kairship.v1.Kairship.WatchPolicies:output_type -> kairship.v1.WatchPoliciesResponse
-	218,  // 1512: kairship.v1.Kairship.DiffManifests:output_type -> kairship.v1.DiffManifestsResponse
-	481,  // 1513: kairship.v1.Kairship.PreviewApply:output_type -> kairship.v1.PreviewApplyResponse
-	484,  // 1514: kairship.v1.Kairship.PreviewClusterLoss:output_type -> kairship.v1.PreviewClusterLossResponse
-	486,  // 1515: kairship.v1.Kairship.PreviewOverride:output_type -> kairship.v1.PreviewOverrideResponse
-	488,  // 1516: kairship.v1.Kairship.PreviewPolicy:output_type -> kairship.v1.PreviewPolicyResponse
-	162,  // 1517: kairship.v1.Kairship.CreatePropagationPolicy:output_type -> kairship.v1.CreatePropagationPolicyResponse
-	204,  // 1518: kairship.v1.Kairship.DeletePropagationPolicy:output_type -> kairship.v1.DeletePropagationPolicyResponse
-	280,  // 1519: kairship.v1.Kairship.GetPropagationPolicy:output_type -> kairship.v1.GetPropagationPolicyResponse
-	396,  // 1520: kairship.v1.Kairship.ListPropagationPolicies:output_type -> kairship.v1.ListPropagationPoliciesResponse
-	398,  // 1521: kairship.v1.Kairship.ListPropagationPolicyTimeline:output_type -> kairship.v1.ListPropagationPolicyTimelineResponse
-	400,  // 1522: kairship.v1.Kairship.ListPropagationPolicyWorkloads:output_type -> kairship.v1.ListPropagationPolicyWorkloadsResponse
-	611,  // 1523: kairship.v1.Kairship.UpdatePropagationPolicy:output_type -> kairship.v1.UpdatePropagationPolicyResponse
-	94,   // 1524: kairship.v1.Kairship.ApplyManifests:output_type -> kairship.v1.ApplyManifestsResponse
-	207,  // 1525: kairship.v1.Kairship.DeleteResource:output_type -> kairship.v1.DeleteResourceResponse
-	282,  // 1526: kairship.v1.Kairship.GetResource:output_type -> kairship.v1.GetResourceResponse
-	372,  // 1527: kairship.v1.Kairship.ListInstanceResources:output_type -> kairship.v1.ListInstanceResourcesResponse
-	402,  // 1528: kairship.v1.Kairship.ListResources:output_type -> kairship.v1.ListResourcesResponse
-	458,  // 1529: kairship.v1.Kairship.PatchResource:output_type -> kairship.v1.PatchResourceResponse
-	491,  // 1530: kairship.v1.Kairship.PromoteResource:output_type -> kairship.v1.PromoteResourceResponse
-	625,  // 1531: kairship.v1.Kairship.WatchKarmadaResources:output_type -> kairship.v1.WatchKarmadaResourcesResponse
-	635,  // 1532: kairship.v1.Kairship.WatchResources:output_type -> kairship.v1.WatchResourcesResponse
-	548,  // 1533: kairship.v1.Kairship.Search:output_type -> kairship.v1.SearchResponse
-	165,  // 1534: kairship.v1.Kairship.CreateService:output_type -> kairship.v1.CreateServiceResponse
-	168,  // 1535: kairship.v1.Kairship.CreateWorkloadRebalancer:output_type -> kairship.v1.CreateWorkloadRebalancerResponse
-	210,  // 1536: kairship.v1.Kairship.DeleteWorkloadRebalancer:output_type -> kairship.v1.DeleteWorkloadRebalancerResponse
-	294,  // 1537: kairship.v1.Kairship.GetWorkloadRebalancer:output_type -> kairship.v1.GetWorkloadRebalancerResponse
-	408,  // 1538: kairship.v1.Kairship.ListWorkloadRebalancers:output_type -> kairship.v1.ListWorkloadRebalancersResponse
-	614,  // 1539: kairship.v1.Kairship.UpdateWorkloadRebalancer:output_type -> kairship.v1.UpdateWorkloadRebalancerResponse
-	98,   // 1540: kairship.v1.Kairship.ChangeWorkloads:output_type -> kairship.v1.ChangeWorkloadsResponse
-	226,  // 1541: kairship.v1.Kairship.ExplainWorkload:output_type -> kairship.v1.ExplainWorkloadResponse
-	296,  // 1542: kairship.v1.Kairship.GetWorkload:output_type -> kairship.v1.GetWorkloadResponse
-	288,  // 1543: kairship.v1.Kairship.GetWorkloadAvailability:output_type -> kairship.v1.GetWorkloadAvailabilityResponse
-	290,  // 1544: kairship.v1.Kairship.GetWorkloadDrift:output_type -> kairship.v1.GetWorkloadDriftResponse
-	292,  // 1545: kairship.v1.Kairship.GetWorkloadLogs:output_type -> kairship.v1.GetWorkloadLogsResponse
-	298,  // 1546: kairship.v1.Kairship.GetWorkloadUsage:output_type -> kairship.v1.GetWorkloadUsageResponse
-	376,  // 1547: kairship.v1.Kairship.ListInstanceWorkloads:output_type -> kairship.v1.ListInstanceWorkloadsResponse
-	406,  // 1548: kairship.v1.Kairship.ListWorkloadEvents:output_type -> kairship.v1.ListWorkloadEventsResponse
-	410,  // 1549: kairship.v1.Kairship.ListWorkloadRevisions:output_type -> kairship.v1.ListWorkloadRevisionsResponse
-	412,  // 1550: kairship.v1.Kairship.ListWorkloadTimeline:output_type -> kairship.v1.ListWorkloadTimelineResponse
-	414,  // 1551: kairship.v1.Kairship.ListWorkloads:output_type -> kairship.v1.ListWorkloadsResponse
-	434,  // 1552: kairship.v1.Kairship.MoveWorkload:output_type -> kairship.v1.MoveWorkloadResponse
-	461,  // 1553: kairship.v1.Kairship.PauseWorkload:output_type -> kairship.v1.PauseWorkloadResponse
-	525,  // 1554: kairship.v1.Kairship.RestartWorkload:output_type -> kairship.v1.RestartWorkloadResponse
-	528,  // 1555: kairship.v1.Kairship.ResumeWorkload:output_type -> kairship.v1.ResumeWorkloadResponse
-	536,  // 1556: kairship.v1.Kairship.RollbackWorkload:output_type -> kairship.v1.RollbackWorkloadResponse
-	541,  // 1557: kairship.v1.Kairship.ScaleWorkload:output_type -> kairship.v1.ScaleWorkloadResponse
-	554,  // 1558: kairship.v1.Kairship.SetImage:output_type -> kairship.v1.SetImageResponse
-	568,  // 1559: kairship.v1.Kairship.TriggerCronJob:output_type -> kairship.v1.TriggerCronJobResponse
-	637,  // 1560: kairship.v1.Kairship.WatchWorkloads:output_type -> kairship.v1.WatchWorkloadsResponse
-	1421, // [1421:1561] is the sub-list for method output_type
-	1281, // [1281:1421] is the sub-list for method input_type
-	1281, // [1281:1281] is the sub-list for extension type_name
-	1281, // [1281:1281] is the sub-list for extension extendee
-	0,    // [0:1281] is the sub-list for field type_name
+	761,  // 645: kairship.v1.ListInstancesResponse.extensions:type_name -> google.protobuf.Struct
+	15,   // 646: kairship.v1.ListMemberClusterEventsRequest.order_by:type_name -> kairship.v1.EventOrderField.Value
+	42,   // 647: kairship.v1.ListMemberClusterEventsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	224,  // 648: kairship.v1.ListMemberClusterEventsResponse.result:type_name -> kairship.v1.EventConnection
+	239,  // 649: kairship.v1.ListMemberClusterEventsResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 650: kairship.v1.ListMemberClusterEventsResponse.extensions:type_name -> google.protobuf.Struct
+	60,   // 651: kairship.v1.ListMemberClusterIngressesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
+	42,   // 652: kairship.v1.ListMemberClusterIngressesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	530,  // 653: kairship.v1.ListMemberClusterIngressesResponse.result:type_name -> kairship.v1.ResourceConnection
+	239,  // 654: kairship.v1.ListMemberClusterIngressesResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 655: kairship.v1.ListMemberClusterIngressesResponse.extensions:type_name -> google.protobuf.Struct
+	60,   // 656: kairship.v1.ListMemberClusterNamespacesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
+	42,   // 657: kairship.v1.ListMemberClusterNamespacesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	530,  // 658: kairship.v1.ListMemberClusterNamespacesResponse.result:type_name -> kairship.v1.ResourceConnection
+	239,  // 659: kairship.v1.ListMemberClusterNamespacesResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 660: kairship.v1.ListMemberClusterNamespacesResponse.extensions:type_name -> google.protobuf.Struct
+	49,   // 661: kairship.v1.ListMemberClusterPodsRequest.phase:type_name -> kairship.v1.PodPhase.Value
+	48,   // 662: kairship.v1.ListMemberClusterPodsRequest.order_by:type_name -> kairship.v1.PodOrderField.Value
+	42,   // 663: kairship.v1.ListMemberClusterPodsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	478,  // 664: kairship.v1.ListMemberClusterPodsResponse.result:type_name -> kairship.v1.PodConnection
+	239,  // 665: kairship.v1.ListMemberClusterPodsResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 666: kairship.v1.ListMemberClusterPodsResponse.extensions:type_name -> google.protobuf.Struct
+	60,   // 667: kairship.v1.ListMemberClusterResourcesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
+	42,   // 668: kairship.v1.ListMemberClusterResourcesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	530,  // 669: kairship.v1.ListMemberClusterResourcesResponse.result:type_name -> kairship.v1.ResourceConnection
+	239,  // 670: kairship.v1.ListMemberClusterResourcesResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 671: kairship.v1.ListMemberClusterResourcesResponse.extensions:type_name -> google.protobuf.Struct
+	60,   // 672: kairship.v1.ListMemberClusterServicesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
+	42,   // 673: kairship.v1.ListMemberClusterServicesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	530,  // 674: kairship.v1.ListMemberClusterServicesResponse.result:type_name -> kairship.v1.ResourceConnection
+	239,  // 675: kairship.v1.ListMemberClusterServicesResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 676: kairship.v1.ListMemberClusterServicesResponse.extensions:type_name -> google.protobuf.Struct
+	72,   // 677: kairship.v1.ListMemberClusterTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
+	759,  // 678: kairship.v1.ListMemberClusterTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	759,  // 679: kairship.v1.ListMemberClusterTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	581,  // 680: kairship.v1.ListMemberClusterTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	239,  // 681: kairship.v1.ListMemberClusterTimelineResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 682: kairship.v1.ListMemberClusterTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 683: kairship.v1.ListMemberClusterWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
+	60,   // 684: kairship.v1.ListMemberClusterWorkloadsRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
+	42,   // 685: kairship.v1.ListMemberClusterWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	530,  // 686: kairship.v1.ListMemberClusterWorkloadsResponse.result:type_name -> kairship.v1.ResourceConnection
+	239,  // 687: kairship.v1.ListMemberClusterWorkloadsResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 688: kairship.v1.ListMemberClusterWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
+	118,  // 689: kairship.v1.ListMemberClustersRequest.taint:type_name -> kairship.v1.ClusterTaintFilter
+	34,   // 690: kairship.v1.ListMemberClustersRequest.order_by:type_name -> kairship.v1.MemberClusterOrderField.Value
+	42,   // 691: kairship.v1.ListMemberClustersRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	435,  // 692: kairship.v1.ListMemberClustersResponse.result:type_name -> kairship.v1.MemberClusterConnection
+	239,  // 693: kairship.v1.ListMemberClustersResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 694: kairship.v1.ListMemberClustersResponse.extensions:type_name -> google.protobuf.Struct
+	30,   // 695: kairship.v1.ListMultiClusterServicesRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
+	42,   // 696: kairship.v1.ListMultiClusterServicesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	448,  // 697: kairship.v1.ListMultiClusterServicesResponse.result:type_name -> kairship.v1.MultiClusterServiceConnection
+	239,  // 698: kairship.v1.ListMultiClusterServicesResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 699: kairship.v1.ListMultiClusterServicesResponse.extensions:type_name -> google.protobuf.Struct
+	37,   // 700: kairship.v1.ListNamespacesRequest.order_by:type_name -> kairship.v1.NamespaceOrderField.Value
+	42,   // 701: kairship.v1.ListNamespacesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	453,  // 702: kairship.v1.ListNamespacesResponse.result:type_name -> kairship.v1.NamespaceConnection
+	239,  // 703: kairship.v1.ListNamespacesResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 704: kairship.v1.ListNamespacesResponse.extensions:type_name -> google.protobuf.Struct
+	489,  // 705: kairship.v1.ListOverridePoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
+	51,   // 706: kairship.v1.ListOverridePoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
+	42,   // 707: kairship.v1.ListOverridePoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	463,  // 708: kairship.v1.ListOverridePoliciesResponse.result:type_name -> kairship.v1.OverridePolicyConnection
+	239,  // 709: kairship.v1.ListOverridePoliciesResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 710: kairship.v1.ListOverridePoliciesResponse.extensions:type_name -> google.protobuf.Struct
+	72,   // 711: kairship.v1.ListOverridePolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
+	759,  // 712: kairship.v1.ListOverridePolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	759,  // 713: kairship.v1.ListOverridePolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	581,  // 714: kairship.v1.ListOverridePolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	239,  // 715: kairship.v1.ListOverridePolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 716: kairship.v1.ListOverridePolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	49,   // 717: kairship.v1.ListPodsRequest.phase:type_name -> kairship.v1.PodPhase.Value
+	48,   // 718: kairship.v1.ListPodsRequest.order_by:type_name -> kairship.v1.PodOrderField.Value
+	42,   // 719: kairship.v1.ListPodsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	478,  // 720: kairship.v1.ListPodsResponse.result:type_name -> kairship.v1.PodConnection
+	239,  // 721: kairship.v1.ListPodsResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 722: kairship.v1.ListPodsResponse.extensions:type_name -> google.protobuf.Struct
+	489,  // 723: kairship.v1.ListPropagationPoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
+	51,   // 724: kairship.v1.ListPropagationPoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
+	42,   // 725: kairship.v1.ListPropagationPoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	508,  // 726: kairship.v1.ListPropagationPoliciesResponse.result:type_name -> kairship.v1.PropagationPolicyConnection
+	239,  // 727: kairship.v1.ListPropagationPoliciesResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 728: kairship.v1.ListPropagationPoliciesResponse.extensions:type_name -> google.protobuf.Struct
+	72,   // 729: kairship.v1.ListPropagationPolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
+	759,  // 730: kairship.v1.ListPropagationPolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	759,  // 731: kairship.v1.ListPropagationPolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	581,  // 732: kairship.v1.ListPropagationPolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	239,  // 733: kairship.v1.ListPropagationPolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 734: kairship.v1.ListPropagationPolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 735: kairship.v1.ListPropagationPolicyWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
+	488,  // 736: kairship.v1.ListPropagationPolicyWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
+	77,   // 737: kairship.v1.ListPropagationPolicyWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
+	79,   // 738: kairship.v1.ListPropagationPolicyWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
+	42,   // 739: kairship.v1.ListPropagationPolicyWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	666,  // 740: kairship.v1.ListPropagationPolicyWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
+	239,  // 741: kairship.v1.ListPropagationPolicyWorkloadsResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 742: kairship.v1.ListPropagationPolicyWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
+	60,   // 743: kairship.v1.ListResourcesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
+	42,   // 744: kairship.v1.ListResourcesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	530,  // 745: kairship.v1.ListResourcesResponse.result:type_name -> kairship.v1.ResourceConnection
+	239,  // 746: kairship.v1.ListResourcesResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 747: kairship.v1.ListResourcesResponse.extensions:type_name -> google.protobuf.Struct
+	27,   // 748: kairship.v1.ListRoleBindingsRequest.roles:type_name -> kairship.v1.InstanceRole.Value
+	61,   // 749: kairship.v1.ListRoleBindingsRequest.source:type_name -> kairship.v1.RoleBindingSource.Value
+	550,  // 750: kairship.v1.ListRoleBindingsResponse.result:type_name -> kairship.v1.RoleBindingConnection
+	239,  // 751: kairship.v1.ListRoleBindingsResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 752: kairship.v1.ListRoleBindingsResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 753: kairship.v1.ListWorkloadEventsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	224,  // 754: kairship.v1.ListWorkloadEventsResponse.result:type_name -> kairship.v1.EventConnection
+	239,  // 755: kairship.v1.ListWorkloadEventsResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 756: kairship.v1.ListWorkloadEventsResponse.extensions:type_name -> google.protobuf.Struct
+	30,   // 757: kairship.v1.ListWorkloadRebalancersRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
+	42,   // 758: kairship.v1.ListWorkloadRebalancersRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	669,  // 759: kairship.v1.ListWorkloadRebalancersResponse.result:type_name -> kairship.v1.WorkloadRebalancerConnection
+	239,  // 760: kairship.v1.ListWorkloadRebalancersResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 761: kairship.v1.ListWorkloadRebalancersResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 762: kairship.v1.ListWorkloadRevisionsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	673,  // 763: kairship.v1.ListWorkloadRevisionsResponse.result:type_name -> kairship.v1.WorkloadRevisionList
+	239,  // 764: kairship.v1.ListWorkloadRevisionsResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 765: kairship.v1.ListWorkloadRevisionsResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 766: kairship.v1.ListWorkloadTimelineRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	72,   // 767: kairship.v1.ListWorkloadTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
+	759,  // 768: kairship.v1.ListWorkloadTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	759,  // 769: kairship.v1.ListWorkloadTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	581,  // 770: kairship.v1.ListWorkloadTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	239,  // 771: kairship.v1.ListWorkloadTimelineResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 772: kairship.v1.ListWorkloadTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 773: kairship.v1.ListWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
+	488,  // 774: kairship.v1.ListWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
+	77,   // 775: kairship.v1.ListWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
+	79,   // 776: kairship.v1.ListWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
+	42,   // 777: kairship.v1.ListWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	666,  // 778: kairship.v1.ListWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
+	239,  // 779: kairship.v1.ListWorkloadsResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 780: kairship.v1.ListWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
+	252,  // 781: kairship.v1.ManifestPreview.freshness:type_name -> kairship.v1.Freshness
+	431,  // 782: kairship.v1.ManifestPreview.items:type_name -> kairship.v1.ManifestPreviewItem
+	33,   // 783: kairship.v1.ManifestPreviewItem.effect:type_name -> kairship.v1.ManifestEffect.Value
+	429,  // 784: kairship.v1.ManifestPreviewItem.fields:type_name -> kairship.v1.ManifestChange
+	32,   // 785: kairship.v1.ManifestResult.action:type_name -> kairship.v1.ManifestAction.Value
+	527,  // 786: kairship.v1.ManifestResult.resource:type_name -> kairship.v1.Resource
+	451,  // 787: kairship.v1.ManifestResult.error:type_name -> kairship.v1.MutationProblem
+	306,  // 788: kairship.v1.MemberCluster.instance:type_name -> kairship.v1.Instance
+	100,  // 789: kairship.v1.MemberCluster.cluster:type_name -> kairship.v1.Cluster
+	70,   // 790: kairship.v1.MemberCluster.sync_mode:type_name -> kairship.v1.SyncMode.Value
+	127,  // 791: kairship.v1.MemberCluster.conditions:type_name -> kairship.v1.Condition
+	117,  // 792: kairship.v1.MemberCluster.taints:type_name -> kairship.v1.ClusterTaint
+	513,  // 793: kairship.v1.MemberCluster.nodes:type_name -> kairship.v1.ReadyCount
+	95,   // 794: kairship.v1.MemberCluster.cpu:type_name -> kairship.v1.Capacity
+	95,   // 795: kairship.v1.MemberCluster.memory:type_name -> kairship.v1.Capacity
+	338,  // 796: kairship.v1.MemberCluster.labels:type_name -> kairship.v1.Label
+	85,   // 797: kairship.v1.MemberCluster.annotations:type_name -> kairship.v1.Annotation
+	759,  // 798: kairship.v1.MemberCluster.created_at:type_name -> google.protobuf.Timestamp
+	760,  // 799: kairship.v1.MemberCluster.manifest:type_name -> google.protobuf.Value
+	252,  // 800: kairship.v1.MemberCluster.freshness:type_name -> kairship.v1.Freshness
+	5,    // 801: kairship.v1.MemberClusterChange.type:type_name -> kairship.v1.ChangeType.Value
+	433,  // 802: kairship.v1.MemberClusterChange.member_cluster:type_name -> kairship.v1.MemberCluster
+	433,  // 803: kairship.v1.MemberClusterConnection.nodes:type_name -> kairship.v1.MemberCluster
+	467,  // 804: kairship.v1.MemberClusterConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 805: kairship.v1.MemberClusterConnection.freshness:type_name -> kairship.v1.Freshness
+	759,  // 806: kairship.v1.MemberClusterUsage.measured_at:type_name -> google.protobuf.Timestamp
+	759,  // 807: kairship.v1.MemberObject.created_at:type_name -> google.protobuf.Timestamp
+	341,  // 808: kairship.v1.MetricIdentifierInput.selector:type_name -> kairship.v1.LabelSelectorInput
+	35,   // 809: kairship.v1.MetricSpecInput.type:type_name -> kairship.v1.MetricSourceType.Value
+	456,  // 810: kairship.v1.MetricSpecInput.object:type_name -> kairship.v1.ObjectMetricSourceInput
+	484,  // 811: kairship.v1.MetricSpecInput.pods:type_name -> kairship.v1.PodsMetricSourceInput
+	533,  // 812: kairship.v1.MetricSpecInput.resource:type_name -> kairship.v1.ResourceMetricSourceInput
+	129,  // 813: kairship.v1.MetricSpecInput.container_resource:type_name -> kairship.v1.ContainerResourceMetricSourceInput
+	237,  // 814: kairship.v1.MetricSpecInput.external:type_name -> kairship.v1.ExternalMetricSourceInput
+	36,   // 815: kairship.v1.MetricTargetInput.type:type_name -> kairship.v1.MetricTargetType.Value
+	100,  // 816: kairship.v1.MoveClusterPayload.cluster:type_name -> kairship.v1.Cluster
+	505,  // 817: kairship.v1.MoveClusterPayload.blocked_by:type_name -> kairship.v1.PropagatedObjects
+	441,  // 818: kairship.v1.MoveClusterResponse.result:type_name -> kairship.v1.MoveClusterPayload
+	239,  // 819: kairship.v1.MoveClusterResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 820: kairship.v1.MoveClusterResponse.extensions:type_name -> google.protobuf.Struct
+	487,  // 821: kairship.v1.MoveWorkloadPayload.preview:type_name -> kairship.v1.PolicyPreview
+	78,   // 822: kairship.v1.MoveWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	444,  // 823: kairship.v1.MoveWorkloadResponse.result:type_name -> kairship.v1.MoveWorkloadPayload
+	239,  // 824: kairship.v1.MoveWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 825: kairship.v1.MoveWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	306,  // 826: kairship.v1.MultiClusterService.instance:type_name -> kairship.v1.Instance
+	338,  // 827: kairship.v1.MultiClusterService.labels:type_name -> kairship.v1.Label
+	85,   // 828: kairship.v1.MultiClusterService.annotations:type_name -> kairship.v1.Annotation
+	449,  // 829: kairship.v1.MultiClusterService.spec:type_name -> kairship.v1.MultiClusterServiceSpec
+	527,  // 830: kairship.v1.MultiClusterService.service:type_name -> kairship.v1.Resource
+	427,  // 831: kairship.v1.MultiClusterService.load_balancer_ingress:type_name -> kairship.v1.LoadBalancerIngress
+	127,  // 832: kairship.v1.MultiClusterService.conditions:type_name -> kairship.v1.Condition
+	759,  // 833: kairship.v1.MultiClusterService.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 834: kairship.v1.MultiClusterService.freshness:type_name -> kairship.v1.Freshness
+	760,  // 835: kairship.v1.MultiClusterService.manifest:type_name -> google.protobuf.Value
+	447,  // 836: kairship.v1.MultiClusterServiceConnection.nodes:type_name -> kairship.v1.MultiClusterService
+	467,  // 837: kairship.v1.MultiClusterServiceConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 838: kairship.v1.MultiClusterServiceConnection.freshness:type_name -> kairship.v1.Freshness
+	18,   // 839: kairship.v1.MultiClusterServiceSpec.types:type_name -> kairship.v1.ExposureType.Value
+	18,   // 840: kairship.v1.MultiClusterServiceSpecInput.types:type_name -> kairship.v1.ExposureType.Value
+	235,  // 841: kairship.v1.MultiClusterServiceSpecInput.ports:type_name -> kairship.v1.ExposurePortInput
+	236,  // 842: kairship.v1.MultiClusterServiceSpecInput.range:type_name -> kairship.v1.ExposureRangeInput
+	567,  // 843: kairship.v1.MultiClusterServiceSpecInput.provider_clusters:type_name -> kairship.v1.ServiceClusterInput
+	567,  // 844: kairship.v1.MultiClusterServiceSpecInput.consumer_clusters:type_name -> kairship.v1.ServiceClusterInput
+	306,  // 845: kairship.v1.Namespace.instance:type_name -> kairship.v1.Instance
+	338,  // 846: kairship.v1.Namespace.labels:type_name -> kairship.v1.Label
+	85,   // 847: kairship.v1.Namespace.annotations:type_name -> kairship.v1.Annotation
+	759,  // 848: kairship.v1.Namespace.created_at:type_name -> google.protobuf.Timestamp
+	760,  // 849: kairship.v1.Namespace.manifest:type_name -> google.protobuf.Value
+	252,  // 850: kairship.v1.Namespace.freshness:type_name -> kairship.v1.Freshness
+	452,  // 851: kairship.v1.NamespaceConnection.nodes:type_name -> kairship.v1.Namespace
+	467,  // 852: kairship.v1.NamespaceConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 853: kairship.v1.NamespaceConnection.freshness:type_name -> kairship.v1.Freshness
+	555,  // 854: kairship.v1.ObjectMetricSourceInput.described_object:type_name -> kairship.v1.ScaleTargetInput
+	440,  // 855: kairship.v1.ObjectMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
+	438,  // 856: kairship.v1.ObjectMetricSourceInput.metric:type_name -> kairship.v1.MetricIdentifierInput
+	38,   // 857: kairship.v1.OperationProgress.kind:type_name -> kairship.v1.OperationKind.Value
+	39,   // 858: kairship.v1.OperationProgress.state:type_name -> kairship.v1.OperationState.Value
+	459,  // 859: kairship.v1.OperationProgress.steps:type_name -> kairship.v1.OperationStep
+	457,  // 860: kairship.v1.OperationProgress.clusters:type_name -> kairship.v1.OperationCluster
+	40,   // 861: kairship.v1.OperationStep.name:type_name -> kairship.v1.OperationStepName.Value
+	41,   // 862: kairship.v1.OperationStep.state:type_name -> kairship.v1.OperationStepState.Value
+	341,  // 863: kairship.v1.OverflowClusterAffinityInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
+	250,  // 864: kairship.v1.OverflowClusterAffinityInput.field_selector:type_name -> kairship.v1.FieldSelectorInput
+	91,   // 865: kairship.v1.OverriddenImage.override:type_name -> kairship.v1.AppliedOverride
+	306,  // 866: kairship.v1.OverridePolicy.instance:type_name -> kairship.v1.Instance
+	338,  // 867: kairship.v1.OverridePolicy.labels:type_name -> kairship.v1.Label
+	85,   // 868: kairship.v1.OverridePolicy.annotations:type_name -> kairship.v1.Annotation
+	759,  // 869: kairship.v1.OverridePolicy.created_at:type_name -> google.protobuf.Timestamp
+	760,  // 870: kairship.v1.OverridePolicy.manifest:type_name -> google.protobuf.Value
+	252,  // 871: kairship.v1.OverridePolicy.freshness:type_name -> kairship.v1.Freshness
+	462,  // 872: kairship.v1.OverridePolicyConnection.nodes:type_name -> kairship.v1.OverridePolicy
+	467,  // 873: kairship.v1.OverridePolicyConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 874: kairship.v1.OverridePolicyConnection.freshness:type_name -> kairship.v1.Freshness
+	537,  // 875: kairship.v1.OverrideSpecInput.resource_selectors:type_name -> kairship.v1.ResourceSelectorInput
+	554,  // 876: kairship.v1.OverrideSpecInput.override_rules:type_name -> kairship.v1.RuleWithClusterInput
+	101,  // 877: kairship.v1.OverrideSpecInput.target_cluster:type_name -> kairship.v1.ClusterAffinityInput
+	466,  // 878: kairship.v1.OverrideSpecInput.overriders:type_name -> kairship.v1.OverridersInput
+	476,  // 879: kairship.v1.OverridersInput.plaintext:type_name -> kairship.v1.PlaintextOverriderInput
+	304,  // 880: kairship.v1.OverridersInput.image_overrider:type_name -> kairship.v1.ImageOverriderInput
+	125,  // 881: kairship.v1.OverridersInput.command_overrider:type_name -> kairship.v1.CommandArgsOverriderInput
+	125,  // 882: kairship.v1.OverridersInput.args_overrider:type_name -> kairship.v1.CommandArgsOverriderInput
+	339,  // 883: kairship.v1.OverridersInput.labels_overrider:type_name -> kairship.v1.LabelAnnotationOverriderInput
+	339,  // 884: kairship.v1.OverridersInput.annotations_overrider:type_name -> kairship.v1.LabelAnnotationOverriderInput
+	249,  // 885: kairship.v1.OverridersInput.field_overrider:type_name -> kairship.v1.FieldOverriderInput
+	527,  // 886: kairship.v1.PatchResourcePayload.resource:type_name -> kairship.v1.Resource
+	44,   // 887: kairship.v1.PatchResourceRequest.type:type_name -> kairship.v1.PatchType.Value
+	760,  // 888: kairship.v1.PatchResourceRequest.patch:type_name -> google.protobuf.Value
+	468,  // 889: kairship.v1.PatchResourceResponse.result:type_name -> kairship.v1.PatchResourcePayload
+	239,  // 890: kairship.v1.PatchResourceResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 891: kairship.v1.PatchResourceResponse.extensions:type_name -> google.protobuf.Struct
+	659,  // 892: kairship.v1.PauseWorkloadPayload.workload:type_name -> kairship.v1.Workload
+	78,   // 893: kairship.v1.PauseWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	471,  // 894: kairship.v1.PauseWorkloadResponse.result:type_name -> kairship.v1.PauseWorkloadPayload
+	239,  // 895: kairship.v1.PauseWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 896: kairship.v1.PauseWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	433,  // 897: kairship.v1.Placement.member_cluster:type_name -> kairship.v1.MemberCluster
+	77,   // 898: kairship.v1.Placement.health:type_name -> kairship.v1.WorkloadHealth.Value
+	91,   // 899: kairship.v1.Placement.overrides:type_name -> kairship.v1.AppliedOverride
+	437,  // 900: kairship.v1.Placement.object:type_name -> kairship.v1.MemberObject
+	475,  // 901: kairship.v1.Placement.drift:type_name -> kairship.v1.PlacementDrift
+	13,   // 902: kairship.v1.PlacementDrift.action:type_name -> kairship.v1.DriftAction.Value
+	222,  // 903: kairship.v1.PlacementDrift.fields:type_name -> kairship.v1.DriftField
+	43,   // 904: kairship.v1.PlaintextOverriderInput.operator:type_name -> kairship.v1.OverriderOperator.Value
+	760,  // 905: kairship.v1.PlaintextOverriderInput.value:type_name -> google.protobuf.Value
+	306,  // 906: kairship.v1.Pod.instance:type_name -> kairship.v1.Instance
+	433,  // 907: kairship.v1.Pod.member_cluster:type_name -> kairship.v1.MemberCluster
+	338,  // 908: kairship.v1.Pod.labels:type_name -> kairship.v1.Label
+	49,   // 909: kairship.v1.Pod.phase:type_name -> kairship.v1.PodPhase.Value
+	127,  // 910: kairship.v1.Pod.conditions:type_name -> kairship.v1.Condition
+	479,  // 911: kairship.v1.Pod.containers:type_name -> kairship.v1.PodContainer
+	126,  // 912: kairship.v1.Pod.requests:type_name -> kairship.v1.ComputeResources
+	126,  // 913: kairship.v1.Pod.limits:type_name -> kairship.v1.ComputeResources
+	759,  // 914: kairship.v1.Pod.created_at:type_name -> google.protobuf.Timestamp
+	477,  // 915: kairship.v1.PodConnection.nodes:type_name -> kairship.v1.Pod
+	467,  // 916: kairship.v1.PodConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 917: kairship.v1.PodConnection.freshness:type_name -> kairship.v1.Freshness
+	46,   // 918: kairship.v1.PodContainer.type:type_name -> kairship.v1.PodContainerType.Value
+	45,   // 919: kairship.v1.PodContainer.state:type_name -> kairship.v1.PodContainerState.Value
+	759,  // 920: kairship.v1.PodContainer.started_at:type_name -> google.protobuf.Timestamp
+	47,   // 921: kairship.v1.PodLogEvent.type:type_name -> kairship.v1.PodLogEventType.Value
+	759,  // 922: kairship.v1.PodLogEvent.time:type_name -> google.protobuf.Timestamp
+	759,  // 923: kairship.v1.PodLogLine.time:type_name -> google.protobuf.Timestamp
+	481,  // 924: kairship.v1.PodLogs.lines:type_name -> kairship.v1.PodLogLine
+	482,  // 925: kairship.v1.PodLogs.omitted:type_name -> kairship.v1.PodLogOmission
+	252,  // 926: kairship.v1.PodLogs.freshness:type_name -> kairship.v1.Freshness
+	438,  // 927: kairship.v1.PodsMetricSourceInput.metric:type_name -> kairship.v1.MetricIdentifierInput
+	440,  // 928: kairship.v1.PodsMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
+	5,    // 929: kairship.v1.PolicyChange.type:type_name -> kairship.v1.ChangeType.Value
+	485,  // 930: kairship.v1.PolicyChange.policy:type_name -> kairship.v1.Policy
+	252,  // 931: kairship.v1.PolicyPreview.freshness:type_name -> kairship.v1.Freshness
+	340,  // 932: kairship.v1.PolicySelectsInput.labels:type_name -> kairship.v1.LabelInput
+	491,  // 933: kairship.v1.PolicyUse.users:type_name -> kairship.v1.PolicyUser
+	430,  // 934: kairship.v1.PreviewApplyResponse.result:type_name -> kairship.v1.ManifestPreview
+	239,  // 935: kairship.v1.PreviewApplyResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 936: kairship.v1.PreviewApplyResponse.extensions:type_name -> google.protobuf.Struct
+	6,    // 937: kairship.v1.PreviewClusterLossRequest.mode:type_name -> kairship.v1.ClusterLossMode.Value
+	119,  // 938: kairship.v1.PreviewClusterLossRequest.taints:type_name -> kairship.v1.ClusterTaintInput
+	494,  // 939: kairship.v1.PreviewClusterLossRequest.assume:type_name -> kairship.v1.PreviewAssumptionsInput
+	107,  // 940: kairship.v1.PreviewClusterLossResponse.result:type_name -> kairship.v1.ClusterLossPreview
+	239,  // 941: kairship.v1.PreviewClusterLossResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 942: kairship.v1.PreviewClusterLossResponse.extensions:type_name -> google.protobuf.Struct
+	52,   // 943: kairship.v1.PreviewOverrideRequest.change:type_name -> kairship.v1.PolicyPreviewChange.Value
+	465,  // 944: kairship.v1.PreviewOverrideRequest.spec:type_name -> kairship.v1.OverrideSpecInput
+	430,  // 945: kairship.v1.PreviewOverrideResponse.result:type_name -> kairship.v1.ManifestPreview
+	239,  // 946: kairship.v1.PreviewOverrideResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 947: kairship.v1.PreviewOverrideResponse.extensions:type_name -> google.protobuf.Struct
+	52,   // 948: kairship.v1.PreviewPolicyRequest.change:type_name -> kairship.v1.PolicyPreviewChange.Value
+	510,  // 949: kairship.v1.PreviewPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
+	494,  // 950: kairship.v1.PreviewPolicyRequest.assume:type_name -> kairship.v1.PreviewAssumptionsInput
+	487,  // 951: kairship.v1.PreviewPolicyResponse.result:type_name -> kairship.v1.PolicyPreview
+	239,  // 952: kairship.v1.PreviewPolicyResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 953: kairship.v1.PreviewPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	527,  // 954: kairship.v1.PromoteResourcePayload.resource:type_name -> kairship.v1.Resource
+	675,  // 955: kairship.v1.PromoteResourcePayload.results:type_name -> kairship.v1.WrittenObject
+	501,  // 956: kairship.v1.PromoteResourceResponse.result:type_name -> kairship.v1.PromoteResourcePayload
+	239,  // 957: kairship.v1.PromoteResourceResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 958: kairship.v1.PromoteResourceResponse.extensions:type_name -> google.protobuf.Struct
+	504,  // 959: kairship.v1.PropagatedObjects.objects:type_name -> kairship.v1.PropagatedObject
+	101,  // 960: kairship.v1.PropagationPlacementInput.cluster_affinity:type_name -> kairship.v1.ClusterAffinityInput
+	102,  // 961: kairship.v1.PropagationPlacementInput.cluster_affinities:type_name -> kairship.v1.ClusterAffinityTermInput
+	120,  // 962: kairship.v1.PropagationPlacementInput.cluster_tolerations:type_name -> kairship.v1.ClusterTolerationInput
+	572,  // 963: kairship.v1.PropagationPlacementInput.spread_constraints:type_name -> kairship.v1.SpreadConstraintInput
+	526,  // 964: kairship.v1.PropagationPlacementInput.replica_scheduling:type_name -> kairship.v1.ReplicaSchedulingStrategyInput
+	660,  // 965: kairship.v1.PropagationPlacementInput.workload_affinity:type_name -> kairship.v1.WorkloadAffinityInput
+	306,  // 966: kairship.v1.PropagationPolicy.instance:type_name -> kairship.v1.Instance
+	338,  // 967: kairship.v1.PropagationPolicy.labels:type_name -> kairship.v1.Label
+	85,   // 968: kairship.v1.PropagationPolicy.annotations:type_name -> kairship.v1.Annotation
+	759,  // 969: kairship.v1.PropagationPolicy.created_at:type_name -> google.protobuf.Timestamp
+	760,  // 970: kairship.v1.PropagationPolicy.manifest:type_name -> google.protobuf.Value
+	252,  // 971: kairship.v1.PropagationPolicy.freshness:type_name -> kairship.v1.Freshness
+	507,  // 972: kairship.v1.PropagationPolicyConnection.nodes:type_name -> kairship.v1.PropagationPolicy
+	467,  // 973: kairship.v1.PropagationPolicyConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 974: kairship.v1.PropagationPolicyConnection.freshness:type_name -> kairship.v1.Freshness
+	537,  // 975: kairship.v1.PropagationSpecInput.resource_selectors:type_name -> kairship.v1.ResourceSelectorInput
+	506,  // 976: kairship.v1.PropagationSpecInput.placement:type_name -> kairship.v1.PropagationPlacementInput
+	53,   // 977: kairship.v1.PropagationSpecInput.preemption:type_name -> kairship.v1.PreemptionBehavior.Value
+	238,  // 978: kairship.v1.PropagationSpecInput.failover:type_name -> kairship.v1.FailoverBehaviorInput
+	10,   // 979: kairship.v1.PropagationSpecInput.conflict_resolution:type_name -> kairship.v1.ConflictResolution.Value
+	1,    // 980: kairship.v1.PropagationSpecInput.activation_preference:type_name -> kairship.v1.ActivationPreference.Value
+	511,  // 981: kairship.v1.PropagationSpecInput.suspension:type_name -> kairship.v1.PropagationSuspensionInput
+	562,  // 982: kairship.v1.PropagationSpecInput.schedule_priority:type_name -> kairship.v1.SchedulePriorityInput
+	578,  // 983: kairship.v1.PropagationSuspensionInput.dispatching_on_clusters:type_name -> kairship.v1.SuspendClustersInput
+	57,   // 984: kairship.v1.RebalancedWorkload.result:type_name -> kairship.v1.RebalanceResult.Value
+	100,  // 985: kairship.v1.RegisterClusterPayload.cluster:type_name -> kairship.v1.Cluster
+	759,  // 986: kairship.v1.RegisterClusterPayload.credentials_expire_time:type_name -> google.protobuf.Timestamp
+	340,  // 987: kairship.v1.RegisterClusterRequest.labels:type_name -> kairship.v1.LabelInput
+	516,  // 988: kairship.v1.RegisterClusterResponse.result:type_name -> kairship.v1.RegisterClusterPayload
+	239,  // 989: kairship.v1.RegisterClusterResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 990: kairship.v1.RegisterClusterResponse.extensions:type_name -> google.protobuf.Struct
+	306,  // 991: kairship.v1.RegisterInstancePayload.instance:type_name -> kairship.v1.Instance
+	340,  // 992: kairship.v1.RegisterInstanceRequest.labels:type_name -> kairship.v1.LabelInput
+	519,  // 993: kairship.v1.RegisterInstanceResponse.result:type_name -> kairship.v1.RegisterInstancePayload
+	239,  // 994: kairship.v1.RegisterInstanceResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 995: kairship.v1.RegisterInstanceResponse.extensions:type_name -> google.protobuf.Struct
+	100,  // 996: kairship.v1.RemoveClusterPayload.cluster:type_name -> kairship.v1.Cluster
+	522,  // 997: kairship.v1.RemoveClusterResponse.result:type_name -> kairship.v1.RemoveClusterPayload
+	239,  // 998: kairship.v1.RemoveClusterResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 999: kairship.v1.RemoveClusterResponse.extensions:type_name -> google.protobuf.Struct
+	59,   // 1000: kairship.v1.ReplicaSchedulingStrategyInput.replica_scheduling_type:type_name -> kairship.v1.ReplicaSchedulingType.Value
+	58,   // 1001: kairship.v1.ReplicaSchedulingStrategyInput.replica_division_preference:type_name -> kairship.v1.ReplicaDivisionPreference.Value
+	112,  // 1002: kairship.v1.ReplicaSchedulingStrategyInput.weight_preference:type_name -> kairship.v1.ClusterPreferencesInput
+	306,  // 1003: kairship.v1.Resource.instance:type_name -> kairship.v1.Instance
+	428,  // 1004: kairship.v1.Resource.managed_by:type_name -> kairship.v1.ManagedBy
+	509,  // 1005: kairship.v1.Resource.policy:type_name -> kairship.v1.PropagationPolicyLike
+	528,  // 1006: kairship.v1.Resource.binding:type_name -> kairship.v1.ResourceBinding
+	534,  // 1007: kairship.v1.Resource.placements:type_name -> kairship.v1.ResourcePlacement
+	464,  // 1008: kairship.v1.Resource.override_policies:type_name -> kairship.v1.OverridePolicyLike
+	338,  // 1009: kairship.v1.Resource.labels:type_name -> kairship.v1.Label
+	85,   // 1010: kairship.v1.Resource.annotations:type_name -> kairship.v1.Annotation
+	759,  // 1011: kairship.v1.Resource.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 1012: kairship.v1.Resource.freshness:type_name -> kairship.v1.Freshness
+	760,  // 1013: kairship.v1.Resource.manifest:type_name -> google.protobuf.Value
+	531,  // 1014: kairship.v1.Resource.ingress:type_name -> kairship.v1.ResourceIngress
+	538,  // 1015: kairship.v1.Resource.service:type_name -> kairship.v1.ResourceService
+	536,  // 1016: kairship.v1.Resource.runs:type_name -> kairship.v1.ResourceRuns
+	306,  // 1017: kairship.v1.ResourceBinding.instance:type_name -> kairship.v1.Instance
+	759,  // 1018: kairship.v1.ResourceBinding.created_at:type_name -> google.protobuf.Timestamp
+	579,  // 1019: kairship.v1.ResourceBinding.clusters:type_name -> kairship.v1.TargetCluster
+	127,  // 1020: kairship.v1.ResourceBinding.conditions:type_name -> kairship.v1.Condition
+	84,   // 1021: kairship.v1.ResourceBinding.aggregated_status:type_name -> kairship.v1.AggregatedStatusItem
+	252,  // 1022: kairship.v1.ResourceBinding.freshness:type_name -> kairship.v1.Freshness
+	5,    // 1023: kairship.v1.ResourceChange.type:type_name -> kairship.v1.ChangeType.Value
+	527,  // 1024: kairship.v1.ResourceChange.resource:type_name -> kairship.v1.Resource
+	527,  // 1025: kairship.v1.ResourceConnection.nodes:type_name -> kairship.v1.Resource
+	467,  // 1026: kairship.v1.ResourceConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 1027: kairship.v1.ResourceConnection.freshness:type_name -> kairship.v1.Freshness
+	532,  // 1028: kairship.v1.ResourceIngress.rules:type_name -> kairship.v1.ResourceIngressRule
+	440,  // 1029: kairship.v1.ResourceMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
+	433,  // 1030: kairship.v1.ResourcePlacement.member_cluster:type_name -> kairship.v1.MemberCluster
+	760,  // 1031: kairship.v1.ResourcePlacement.status:type_name -> google.protobuf.Value
+	91,   // 1032: kairship.v1.ResourcePlacement.overrides:type_name -> kairship.v1.AppliedOverride
+	341,  // 1033: kairship.v1.ResourceSelectorInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
+	539,  // 1034: kairship.v1.ResourceService.ports:type_name -> kairship.v1.ResourceServicePort
+	338,  // 1035: kairship.v1.ResourceService.selector:type_name -> kairship.v1.Label
+	659,  // 1036: kairship.v1.RestartWorkloadPayload.workload:type_name -> kairship.v1.Workload
+	78,   // 1037: kairship.v1.RestartWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	540,  // 1038: kairship.v1.RestartWorkloadResponse.result:type_name -> kairship.v1.RestartWorkloadPayload
+	239,  // 1039: kairship.v1.RestartWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1040: kairship.v1.RestartWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	659,  // 1041: kairship.v1.ResumeWorkloadPayload.workload:type_name -> kairship.v1.Workload
+	78,   // 1042: kairship.v1.ResumeWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	543,  // 1043: kairship.v1.ResumeWorkloadResponse.result:type_name -> kairship.v1.ResumeWorkloadPayload
+	239,  // 1044: kairship.v1.ResumeWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1045: kairship.v1.ResumeWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	549,  // 1046: kairship.v1.RevokeInstanceRolePayload.binding:type_name -> kairship.v1.RoleBinding
+	546,  // 1047: kairship.v1.RevokeInstanceRoleResponse.result:type_name -> kairship.v1.RevokeInstanceRolePayload
+	239,  // 1048: kairship.v1.RevokeInstanceRoleResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1049: kairship.v1.RevokeInstanceRoleResponse.extensions:type_name -> google.protobuf.Struct
+	62,   // 1050: kairship.v1.RoleBinding.subject_kind:type_name -> kairship.v1.RoleSubjectKind.Value
+	27,   // 1051: kairship.v1.RoleBinding.role:type_name -> kairship.v1.InstanceRole.Value
+	61,   // 1052: kairship.v1.RoleBinding.source:type_name -> kairship.v1.RoleBindingSource.Value
+	127,  // 1053: kairship.v1.RoleBinding.conditions:type_name -> kairship.v1.Condition
+	759,  // 1054: kairship.v1.RoleBinding.created_at:type_name -> google.protobuf.Timestamp
+	549,  // 1055: kairship.v1.RoleBindingConnection.nodes:type_name -> kairship.v1.RoleBinding
+	467,  // 1056: kairship.v1.RoleBindingConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 1057: kairship.v1.RoleBindingConnection.freshness:type_name -> kairship.v1.Freshness
+	659,  // 1058: kairship.v1.RollbackWorkloadPayload.workload:type_name -> kairship.v1.Workload
+	78,   // 1059: kairship.v1.RollbackWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	551,  // 1060: kairship.v1.RollbackWorkloadResponse.result:type_name -> kairship.v1.RollbackWorkloadPayload
+	239,  // 1061: kairship.v1.RollbackWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1062: kairship.v1.RollbackWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	101,  // 1063: kairship.v1.RuleWithClusterInput.target_cluster:type_name -> kairship.v1.ClusterAffinityInput
+	466,  // 1064: kairship.v1.RuleWithClusterInput.overriders:type_name -> kairship.v1.OverridersInput
+	659,  // 1065: kairship.v1.ScaleWorkloadPayload.workload:type_name -> kairship.v1.Workload
+	78,   // 1066: kairship.v1.ScaleWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	556,  // 1067: kairship.v1.ScaleWorkloadResponse.result:type_name -> kairship.v1.ScaleWorkloadPayload
+	239,  // 1068: kairship.v1.ScaleWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1069: kairship.v1.ScaleWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	561,  // 1070: kairship.v1.ScalingBehaviorInput.scale_up:type_name -> kairship.v1.ScalingRulesInput
+	561,  // 1071: kairship.v1.ScalingBehaviorInput.scale_down:type_name -> kairship.v1.ScalingRulesInput
+	64,   // 1072: kairship.v1.ScalingPolicyInput.type:type_name -> kairship.v1.ScalingPolicyType.Value
+	63,   // 1073: kairship.v1.ScalingRulesInput.select_policy:type_name -> kairship.v1.ScalingPolicySelect.Value
+	560,  // 1074: kairship.v1.ScalingRulesInput.policies:type_name -> kairship.v1.ScalingPolicyInput
+	54,   // 1075: kairship.v1.SchedulePriorityInput.priority_class_source:type_name -> kairship.v1.PriorityClassSource.Value
+	66,   // 1076: kairship.v1.SearchHit.type:type_name -> kairship.v1.SearchType.Value
+	306,  // 1077: kairship.v1.SearchHit.instance:type_name -> kairship.v1.Instance
+	65,   // 1078: kairship.v1.SearchHit.matched_by:type_name -> kairship.v1.SearchMatch.Value
+	66,   // 1079: kairship.v1.SearchRequest.types:type_name -> kairship.v1.SearchType.Value
+	566,  // 1080: kairship.v1.SearchResponse.result:type_name -> kairship.v1.SearchResult
+	239,  // 1081: kairship.v1.SearchResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1082: kairship.v1.SearchResponse.extensions:type_name -> google.protobuf.Struct
+	563,  // 1083: kairship.v1.SearchResult.hits:type_name -> kairship.v1.SearchHit
+	252,  // 1084: kairship.v1.SearchResult.freshness:type_name -> kairship.v1.Freshness
+	67,   // 1085: kairship.v1.ServicePortInput.protocol:type_name -> kairship.v1.ServiceProtocol.Value
+	659,  // 1086: kairship.v1.SetImagePayload.workload:type_name -> kairship.v1.Workload
+	461,  // 1087: kairship.v1.SetImagePayload.overridden:type_name -> kairship.v1.OverriddenImage
+	78,   // 1088: kairship.v1.SetImageRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	128,  // 1089: kairship.v1.SetImageRequest.images:type_name -> kairship.v1.ContainerImageInput
+	569,  // 1090: kairship.v1.SetImageResponse.result:type_name -> kairship.v1.SetImagePayload
+	239,  // 1091: kairship.v1.SetImageResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1092: kairship.v1.SetImageResponse.extensions:type_name -> google.protobuf.Struct
+	69,   // 1093: kairship.v1.SpreadConstraintInput.spread_by_field:type_name -> kairship.v1.SpreadField.Value
+	759,  // 1094: kairship.v1.StaleCluster.since:type_name -> google.protobuf.Timestamp
+	575,  // 1095: kairship.v1.StatePreservationInput.rules:type_name -> kairship.v1.StatePreservationRuleInput
+	535,  // 1096: kairship.v1.StaticClusterAssignmentInput.hard:type_name -> kairship.v1.ResourceQuantityInput
+	101,  // 1097: kairship.v1.StaticClusterWeightInput.target_cluster:type_name -> kairship.v1.ClusterAffinityInput
+	759,  // 1098: kairship.v1.TimelineEntry.at:type_name -> google.protobuf.Timestamp
+	72,   // 1099: kairship.v1.TimelineEntry.change:type_name -> kairship.v1.TimelineChange.Value
+	580,  // 1100: kairship.v1.TimelineEntryConnection.nodes:type_name -> kairship.v1.TimelineEntry
+	467,  // 1101: kairship.v1.TimelineEntryConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 1102: kairship.v1.TimelineEntryConnection.freshness:type_name -> kairship.v1.Freshness
+	331,  // 1103: kairship.v1.TriggerCronJobPayload.job:type_name -> kairship.v1.Job
+	583,  // 1104: kairship.v1.TriggerCronJobResponse.result:type_name -> kairship.v1.TriggerCronJobPayload
+	239,  // 1105: kairship.v1.TriggerCronJobResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1106: kairship.v1.TriggerCronJobResponse.extensions:type_name -> google.protobuf.Struct
+	433,  // 1107: kairship.v1.UncordonMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
+	586,  // 1108: kairship.v1.UncordonMemberClusterResponse.result:type_name -> kairship.v1.UncordonMemberClusterPayload
+	239,  // 1109: kairship.v1.UncordonMemberClusterResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1110: kairship.v1.UncordonMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
+	74,   // 1111: kairship.v1.UndoneWrite.outcome:type_name -> kairship.v1.UndoOutcome.Value
+	100,  // 1112: kairship.v1.UnjoinClusterPayload.cluster:type_name -> kairship.v1.Cluster
+	505,  // 1113: kairship.v1.UnjoinClusterPayload.blocked_by:type_name -> kairship.v1.PropagatedObjects
+	590,  // 1114: kairship.v1.UnjoinClusterResponse.result:type_name -> kairship.v1.UnjoinClusterPayload
+	239,  // 1115: kairship.v1.UnjoinClusterResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1116: kairship.v1.UnjoinClusterResponse.extensions:type_name -> google.protobuf.Struct
+	110,  // 1117: kairship.v1.UpdateClusterOverridePolicyPayload.cluster_override_policy:type_name -> kairship.v1.ClusterOverridePolicy
+	634,  // 1118: kairship.v1.UpdateClusterOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
+	340,  // 1119: kairship.v1.UpdateClusterOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1120: kairship.v1.UpdateClusterOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	465,  // 1121: kairship.v1.UpdateClusterOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
+	593,  // 1122: kairship.v1.UpdateClusterOverridePolicyResponse.result:type_name -> kairship.v1.UpdateClusterOverridePolicyPayload
+	239,  // 1123: kairship.v1.UpdateClusterOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1124: kairship.v1.UpdateClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	100,  // 1125: kairship.v1.UpdateClusterPayload.cluster:type_name -> kairship.v1.Cluster
+	759,  // 1126: kairship.v1.UpdateClusterPayload.credentials_expire_time:type_name -> google.protobuf.Timestamp
+	113,  // 1127: kairship.v1.UpdateClusterPropagationPolicyPayload.cluster_propagation_policy:type_name -> kairship.v1.ClusterPropagationPolicy
+	634,  // 1128: kairship.v1.UpdateClusterPropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
+	340,  // 1129: kairship.v1.UpdateClusterPropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1130: kairship.v1.UpdateClusterPropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	510,  // 1131: kairship.v1.UpdateClusterPropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
+	597,  // 1132: kairship.v1.UpdateClusterPropagationPolicyResponse.result:type_name -> kairship.v1.UpdateClusterPropagationPolicyPayload
+	239,  // 1133: kairship.v1.UpdateClusterPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1134: kairship.v1.UpdateClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	340,  // 1135: kairship.v1.UpdateClusterRequest.labels:type_name -> kairship.v1.LabelInput
+	596,  // 1136: kairship.v1.UpdateClusterResponse.result:type_name -> kairship.v1.UpdateClusterPayload
+	239,  // 1137: kairship.v1.UpdateClusterResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1138: kairship.v1.UpdateClusterResponse.extensions:type_name -> google.protobuf.Struct
+	169,  // 1139: kairship.v1.UpdateCronFederatedHPAPayload.cron_federated_hpa:type_name -> kairship.v1.CronFederatedHPA
+	634,  // 1140: kairship.v1.UpdateCronFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
+	340,  // 1141: kairship.v1.UpdateCronFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1142: kairship.v1.UpdateCronFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
+	173,  // 1143: kairship.v1.UpdateCronFederatedHPARequest.spec:type_name -> kairship.v1.CronFederatedHPASpecInput
+	602,  // 1144: kairship.v1.UpdateCronFederatedHPAResponse.result:type_name -> kairship.v1.UpdateCronFederatedHPAPayload
+	239,  // 1145: kairship.v1.UpdateCronFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1146: kairship.v1.UpdateCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	240,  // 1147: kairship.v1.UpdateFederatedHPAPayload.federated_hpa:type_name -> kairship.v1.FederatedHPA
+	634,  // 1148: kairship.v1.UpdateFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
+	340,  // 1149: kairship.v1.UpdateFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1150: kairship.v1.UpdateFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
+	244,  // 1151: kairship.v1.UpdateFederatedHPARequest.spec:type_name -> kairship.v1.FederatedHPASpecInput
+	605,  // 1152: kairship.v1.UpdateFederatedHPAResponse.result:type_name -> kairship.v1.UpdateFederatedHPAPayload
+	239,  // 1153: kairship.v1.UpdateFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1154: kairship.v1.UpdateFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	245,  // 1155: kairship.v1.UpdateFederatedResourceQuotaPayload.federated_resource_quota:type_name -> kairship.v1.FederatedResourceQuota
+	634,  // 1156: kairship.v1.UpdateFederatedResourceQuotaPayload.warnings:type_name -> kairship.v1.Warning
+	340,  // 1157: kairship.v1.UpdateFederatedResourceQuotaRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1158: kairship.v1.UpdateFederatedResourceQuotaRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	247,  // 1159: kairship.v1.UpdateFederatedResourceQuotaRequest.spec:type_name -> kairship.v1.FederatedResourceQuotaSpecInput
+	608,  // 1160: kairship.v1.UpdateFederatedResourceQuotaResponse.result:type_name -> kairship.v1.UpdateFederatedResourceQuotaPayload
+	239,  // 1161: kairship.v1.UpdateFederatedResourceQuotaResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1162: kairship.v1.UpdateFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
+	306,  // 1163: kairship.v1.UpdateInstancePayload.instance:type_name -> kairship.v1.Instance
+	310,  // 1164: kairship.v1.UpdateInstancePayload.checks:type_name -> kairship.v1.InstanceCheck
+	340,  // 1165: kairship.v1.UpdateInstanceRequest.labels:type_name -> kairship.v1.LabelInput
+	314,  // 1166: kairship.v1.UpdateInstanceRequest.components:type_name -> kairship.v1.InstanceComponentsInput
+	11,   // 1167: kairship.v1.UpdateInstanceRequest.deletion_policy:type_name -> kairship.v1.DeletionPolicy.Value
+	124,  // 1168: kairship.v1.UpdateInstanceRequest.collect:type_name -> kairship.v1.CollectedKindsInput
+	611,  // 1169: kairship.v1.UpdateInstanceResponse.result:type_name -> kairship.v1.UpdateInstancePayload
+	239,  // 1170: kairship.v1.UpdateInstanceResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1171: kairship.v1.UpdateInstanceResponse.extensions:type_name -> google.protobuf.Struct
+	433,  // 1172: kairship.v1.UpdateMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
+	340,  // 1173: kairship.v1.UpdateMemberClusterRequest.labels:type_name -> kairship.v1.LabelInput
+	119,  // 1174: kairship.v1.UpdateMemberClusterRequest.taints:type_name -> kairship.v1.ClusterTaintInput
+	614,  // 1175: kairship.v1.UpdateMemberClusterResponse.result:type_name -> kairship.v1.UpdateMemberClusterPayload
+	239,  // 1176: kairship.v1.UpdateMemberClusterResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1177: kairship.v1.UpdateMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
+	447,  // 1178: kairship.v1.UpdateMultiClusterServicePayload.multi_cluster_service:type_name -> kairship.v1.MultiClusterService
+	634,  // 1179: kairship.v1.UpdateMultiClusterServicePayload.warnings:type_name -> kairship.v1.Warning
+	340,  // 1180: kairship.v1.UpdateMultiClusterServiceRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1181: kairship.v1.UpdateMultiClusterServiceRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	450,  // 1182: kairship.v1.UpdateMultiClusterServiceRequest.spec:type_name -> kairship.v1.MultiClusterServiceSpecInput
+	617,  // 1183: kairship.v1.UpdateMultiClusterServiceResponse.result:type_name -> kairship.v1.UpdateMultiClusterServicePayload
+	239,  // 1184: kairship.v1.UpdateMultiClusterServiceResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1185: kairship.v1.UpdateMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
+	452,  // 1186: kairship.v1.UpdateNamespacePayload.namespace:type_name -> kairship.v1.Namespace
+	340,  // 1187: kairship.v1.UpdateNamespaceRequest.labels:type_name -> kairship.v1.LabelInput
+	620,  // 1188: kairship.v1.UpdateNamespaceResponse.result:type_name -> kairship.v1.UpdateNamespacePayload
+	239,  // 1189: kairship.v1.UpdateNamespaceResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1190: kairship.v1.UpdateNamespaceResponse.extensions:type_name -> google.protobuf.Struct
+	462,  // 1191: kairship.v1.UpdateOverridePolicyPayload.override_policy:type_name -> kairship.v1.OverridePolicy
+	634,  // 1192: kairship.v1.UpdateOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
+	340,  // 1193: kairship.v1.UpdateOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1194: kairship.v1.UpdateOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	465,  // 1195: kairship.v1.UpdateOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
+	623,  // 1196: kairship.v1.UpdateOverridePolicyResponse.result:type_name -> kairship.v1.UpdateOverridePolicyPayload
+	239,  // 1197: kairship.v1.UpdateOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1198: kairship.v1.UpdateOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	507,  // 1199: kairship.v1.UpdatePropagationPolicyPayload.propagation_policy:type_name -> kairship.v1.PropagationPolicy
+	634,  // 1200: kairship.v1.UpdatePropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
+	340,  // 1201: kairship.v1.UpdatePropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1202: kairship.v1.UpdatePropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	510,  // 1203: kairship.v1.UpdatePropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
+	626,  // 1204: kairship.v1.UpdatePropagationPolicyResponse.result:type_name -> kairship.v1.UpdatePropagationPolicyPayload
+	239,  // 1205: kairship.v1.UpdatePropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1206: kairship.v1.UpdatePropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	668,  // 1207: kairship.v1.UpdateWorkloadRebalancerPayload.workload_rebalancer:type_name -> kairship.v1.WorkloadRebalancer
+	634,  // 1208: kairship.v1.UpdateWorkloadRebalancerPayload.warnings:type_name -> kairship.v1.Warning
+	340,  // 1209: kairship.v1.UpdateWorkloadRebalancerRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1210: kairship.v1.UpdateWorkloadRebalancerRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	671,  // 1211: kairship.v1.UpdateWorkloadRebalancerRequest.spec:type_name -> kairship.v1.WorkloadRebalancerSpecInput
+	629,  // 1212: kairship.v1.UpdateWorkloadRebalancerResponse.result:type_name -> kairship.v1.UpdateWorkloadRebalancerPayload
+	239,  // 1213: kairship.v1.UpdateWorkloadRebalancerResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1214: kairship.v1.UpdateWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
+	549,  // 1215: kairship.v1.Viewer.roles:type_name -> kairship.v1.RoleBinding
+	75,   // 1216: kairship.v1.Warning.code:type_name -> kairship.v1.WarningCode.Value
+	4,    // 1217: kairship.v1.WatchActivityRequest.ways:type_name -> kairship.v1.ActivityWay.Value
+	2,    // 1218: kairship.v1.WatchActivityRequest.outcomes:type_name -> kairship.v1.ActivityOutcome.Value
+	759,  // 1219: kairship.v1.WatchActivityRequest.from:type_name -> google.protobuf.Timestamp
+	759,  // 1220: kairship.v1.WatchActivityRequest.to:type_name -> google.protobuf.Timestamp
+	82,   // 1221: kairship.v1.WatchActivityResponse.result:type_name -> kairship.v1.ActivityEntry
+	239,  // 1222: kairship.v1.WatchActivityResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1223: kairship.v1.WatchActivityResponse.extensions:type_name -> google.protobuf.Struct
+	9,    // 1224: kairship.v1.WatchClustersRequest.type:type_name -> kairship.v1.ClusterType.Value
+	104,  // 1225: kairship.v1.WatchClustersResponse.result:type_name -> kairship.v1.ClusterChange
+	239,  // 1226: kairship.v1.WatchClustersResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1227: kairship.v1.WatchClustersResponse.extensions:type_name -> google.protobuf.Struct
+	25,   // 1228: kairship.v1.WatchInstancesRequest.mode:type_name -> kairship.v1.InstanceMode.Value
+	28,   // 1229: kairship.v1.WatchInstancesRequest.state:type_name -> kairship.v1.InstanceState.Value
+	309,  // 1230: kairship.v1.WatchInstancesResponse.result:type_name -> kairship.v1.InstanceChange
+	239,  // 1231: kairship.v1.WatchInstancesResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1232: kairship.v1.WatchInstancesResponse.extensions:type_name -> google.protobuf.Struct
+	29,   // 1233: kairship.v1.WatchKarmadaResourcesRequest.kinds:type_name -> kairship.v1.KarmadaResourceKind.Value
+	336,  // 1234: kairship.v1.WatchKarmadaResourcesResponse.result:type_name -> kairship.v1.KarmadaResourceChange
+	239,  // 1235: kairship.v1.WatchKarmadaResourcesResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1236: kairship.v1.WatchKarmadaResourcesResponse.extensions:type_name -> google.protobuf.Struct
+	434,  // 1237: kairship.v1.WatchMemberClustersResponse.result:type_name -> kairship.v1.MemberClusterChange
+	239,  // 1238: kairship.v1.WatchMemberClustersResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1239: kairship.v1.WatchMemberClustersResponse.extensions:type_name -> google.protobuf.Struct
+	458,  // 1240: kairship.v1.WatchOperationResponse.result:type_name -> kairship.v1.OperationProgress
+	239,  // 1241: kairship.v1.WatchOperationResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1242: kairship.v1.WatchOperationResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 1243: kairship.v1.WatchPodLogsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	759,  // 1244: kairship.v1.WatchPodLogsRequest.since:type_name -> google.protobuf.Timestamp
+	480,  // 1245: kairship.v1.WatchPodLogsResponse.result:type_name -> kairship.v1.PodLogEvent
+	239,  // 1246: kairship.v1.WatchPodLogsResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1247: kairship.v1.WatchPodLogsResponse.extensions:type_name -> google.protobuf.Struct
+	50,   // 1248: kairship.v1.WatchPoliciesRequest.kinds:type_name -> kairship.v1.PolicyKind.Value
+	486,  // 1249: kairship.v1.WatchPoliciesResponse.result:type_name -> kairship.v1.PolicyChange
+	239,  // 1250: kairship.v1.WatchPoliciesResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1251: kairship.v1.WatchPoliciesResponse.extensions:type_name -> google.protobuf.Struct
+	529,  // 1252: kairship.v1.WatchResourcesResponse.result:type_name -> kairship.v1.ResourceChange
+	239,  // 1253: kairship.v1.WatchResourcesResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1254: kairship.v1.WatchResourcesResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 1255: kairship.v1.WatchWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
+	488,  // 1256: kairship.v1.WatchWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
+	77,   // 1257: kairship.v1.WatchWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
+	664,  // 1258: kairship.v1.WatchWorkloadsResponse.result:type_name -> kairship.v1.WorkloadChange
+	239,  // 1259: kairship.v1.WatchWorkloadsResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1260: kairship.v1.WatchWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
+	658,  // 1261: kairship.v1.WhoCan.subjects:type_name -> kairship.v1.WhoCanSubject
+	0,    // 1262: kairship.v1.WhoCanRequest.verb:type_name -> kairship.v1.AccessVerb.Value
+	655,  // 1263: kairship.v1.WhoCanResponse.result:type_name -> kairship.v1.WhoCan
+	239,  // 1264: kairship.v1.WhoCanResponse.errors:type_name -> kairship.v1.Failure
+	761,  // 1265: kairship.v1.WhoCanResponse.extensions:type_name -> google.protobuf.Struct
+	62,   // 1266: kairship.v1.WhoCanSubject.kind:type_name -> kairship.v1.RoleSubjectKind.Value
+	549,  // 1267: kairship.v1.WhoCanSubject.bindings:type_name -> kairship.v1.RoleBinding
+	306,  // 1268: kairship.v1.Workload.instance:type_name -> kairship.v1.Instance
+	78,   // 1269: kairship.v1.Workload.kind:type_name -> kairship.v1.WorkloadKind.Value
+	338,  // 1270: kairship.v1.Workload.labels:type_name -> kairship.v1.Label
+	85,   // 1271: kairship.v1.Workload.annotations:type_name -> kairship.v1.Annotation
+	525,  // 1272: kairship.v1.Workload.replicas:type_name -> kairship.v1.ReplicaCounts
+	77,   // 1273: kairship.v1.Workload.health:type_name -> kairship.v1.WorkloadHealth.Value
+	509,  // 1274: kairship.v1.Workload.policy:type_name -> kairship.v1.PropagationPolicyLike
+	464,  // 1275: kairship.v1.Workload.override_policies:type_name -> kairship.v1.OverridePolicyLike
+	528,  // 1276: kairship.v1.Workload.binding:type_name -> kairship.v1.ResourceBinding
+	474,  // 1277: kairship.v1.Workload.placements:type_name -> kairship.v1.Placement
+	759,  // 1278: kairship.v1.Workload.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 1279: kairship.v1.Workload.freshness:type_name -> kairship.v1.Freshness
+	760,  // 1280: kairship.v1.Workload.manifest:type_name -> google.protobuf.Value
+	661,  // 1281: kairship.v1.WorkloadAffinityInput.affinity:type_name -> kairship.v1.WorkloadAffinityTermInput
+	662,  // 1282: kairship.v1.WorkloadAffinityInput.anti_affinity:type_name -> kairship.v1.WorkloadAntiAffinityTermInput
+	759,  // 1283: kairship.v1.WorkloadAvailability.from:type_name -> google.protobuf.Timestamp
+	759,  // 1284: kairship.v1.WorkloadAvailability.to:type_name -> google.protobuf.Timestamp
+	103,  // 1285: kairship.v1.WorkloadAvailability.clusters:type_name -> kairship.v1.ClusterAvailability
+	5,    // 1286: kairship.v1.WorkloadChange.type:type_name -> kairship.v1.ChangeType.Value
+	659,  // 1287: kairship.v1.WorkloadChange.workload:type_name -> kairship.v1.Workload
+	759,  // 1288: kairship.v1.WorkloadClusterUsage.measured_at:type_name -> google.protobuf.Timestamp
+	659,  // 1289: kairship.v1.WorkloadConnection.nodes:type_name -> kairship.v1.Workload
+	467,  // 1290: kairship.v1.WorkloadConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 1291: kairship.v1.WorkloadConnection.freshness:type_name -> kairship.v1.Freshness
+	78,   // 1292: kairship.v1.WorkloadFilter.kinds:type_name -> kairship.v1.WorkloadKind.Value
+	488,  // 1293: kairship.v1.WorkloadFilter.policy:type_name -> kairship.v1.PolicyReferenceInput
+	77,   // 1294: kairship.v1.WorkloadFilter.health:type_name -> kairship.v1.WorkloadHealth.Value
+	306,  // 1295: kairship.v1.WorkloadRebalancer.instance:type_name -> kairship.v1.Instance
+	338,  // 1296: kairship.v1.WorkloadRebalancer.labels:type_name -> kairship.v1.Label
+	85,   // 1297: kairship.v1.WorkloadRebalancer.annotations:type_name -> kairship.v1.Annotation
+	670,  // 1298: kairship.v1.WorkloadRebalancer.spec:type_name -> kairship.v1.WorkloadRebalancerSpec
+	515,  // 1299: kairship.v1.WorkloadRebalancer.observed_workloads:type_name -> kairship.v1.RebalancedWorkload
+	759,  // 1300: kairship.v1.WorkloadRebalancer.finish_time:type_name -> google.protobuf.Timestamp
+	759,  // 1301: kairship.v1.WorkloadRebalancer.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 1302: kairship.v1.WorkloadRebalancer.freshness:type_name -> kairship.v1.Freshness
+	760,  // 1303: kairship.v1.WorkloadRebalancer.manifest:type_name -> google.protobuf.Value
+	668,  // 1304: kairship.v1.WorkloadRebalancerConnection.nodes:type_name -> kairship.v1.WorkloadRebalancer
+	467,  // 1305: kairship.v1.WorkloadRebalancerConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 1306: kairship.v1.WorkloadRebalancerConnection.freshness:type_name -> kairship.v1.Freshness
+	514,  // 1307: kairship.v1.WorkloadRebalancerSpecInput.workloads:type_name -> kairship.v1.RebalanceTargetInput
+	759,  // 1308: kairship.v1.WorkloadRevision.created_at:type_name -> google.protobuf.Timestamp
+	672,  // 1309: kairship.v1.WorkloadRevisionList.nodes:type_name -> kairship.v1.WorkloadRevision
+	759,  // 1310: kairship.v1.WorkloadUsage.measured_at:type_name -> google.protobuf.Timestamp
+	665,  // 1311: kairship.v1.WorkloadUsage.clusters:type_name -> kairship.v1.WorkloadClusterUsage
+	252,  // 1312: kairship.v1.WorkloadUsage.freshness:type_name -> kairship.v1.Freshness
+	32,   // 1313: kairship.v1.WrittenObject.action:type_name -> kairship.v1.ManifestAction.Value
+	527,  // 1314: kairship.v1.WrittenObject.resource:type_name -> kairship.v1.Resource
+	451,  // 1315: kairship.v1.WrittenObject.error:type_name -> kairship.v1.MutationProblem
+	589,  // 1316: kairship.v1.WrittenObject.rollback:type_name -> kairship.v1.UndoneWrite
+	43,   // 1317: kairship.v1.YAMLPatchOperationInput.operator:type_name -> kairship.v1.OverriderOperator.Value
+	760,  // 1318: kairship.v1.YAMLPatchOperationInput.value:type_name -> google.protobuf.Value
+	285,  // 1319: kairship.v1.Kairship.GetViewer:input_type -> kairship.v1.GetViewerRequest
+	283,  // 1320: kairship.v1.Kairship.GetViewerPermissions:input_type -> kairship.v1.GetViewerPermissionsRequest
+	300,  // 1321: kairship.v1.Kairship.GrantInstanceRole:input_type -> kairship.v1.GrantInstanceRoleRequest
+	415,  // 1322: kairship.v1.Kairship.ListRoleBindings:input_type -> kairship.v1.ListRoleBindingsRequest
+	547,  // 1323: kairship.v1.Kairship.RevokeInstanceRole:input_type -> kairship.v1.RevokeInstanceRoleRequest
+	656,  // 1324: kairship.v1.Kairship.WhoCan:input_type -> kairship.v1.WhoCanRequest
+	343,  // 1325: kairship.v1.Kairship.ListActivity:input_type -> kairship.v1.ListActivityRequest
+	635,  // 1326: kairship.v1.Kairship.WatchActivity:input_type -> kairship.v1.WatchActivityRequest
+	212,  // 1327: kairship.v1.Kairship.DeployApplication:input_type -> kairship.v1.DeployApplicationRequest
+	215,  // 1328: kairship.v1.Kairship.DeployApplicationToInstances:input_type -> kairship.v1.DeployApplicationToInstancesRequest
+	230,  // 1329: kairship.v1.Kairship.ExportApplication:input_type -> kairship.v1.ExportApplicationRequest
+	134,  // 1330: kairship.v1.Kairship.CreateClusterOverridePolicy:input_type -> kairship.v1.CreateClusterOverridePolicyRequest
+	176,  // 1331: kairship.v1.Kairship.DeleteClusterOverridePolicy:input_type -> kairship.v1.DeleteClusterOverridePolicyRequest
+	253,  // 1332: kairship.v1.Kairship.GetClusterOverridePolicy:input_type -> kairship.v1.GetClusterOverridePolicyRequest
+	347,  // 1333: kairship.v1.Kairship.ListClusterOverridePolicies:input_type -> kairship.v1.ListClusterOverridePoliciesRequest
+	349,  // 1334: kairship.v1.Kairship.ListClusterOverridePolicyTimeline:input_type -> kairship.v1.ListClusterOverridePolicyTimelineRequest
+	594,  // 1335: kairship.v1.Kairship.UpdateClusterOverridePolicy:input_type -> kairship.v1.UpdateClusterOverridePolicyRequest
+	137,  // 1336: kairship.v1.Kairship.CreateClusterPropagationPolicy:input_type -> kairship.v1.CreateClusterPropagationPolicyRequest
+	179,  // 1337: kairship.v1.Kairship.DeleteClusterPropagationPolicy:input_type -> kairship.v1.DeleteClusterPropagationPolicyRequest
+	255,  // 1338: kairship.v1.Kairship.GetClusterPropagationPolicy:input_type -> kairship.v1.GetClusterPropagationPolicyRequest
+	351,  // 1339: kairship.v1.Kairship.ListClusterPropagationPolicies:input_type -> kairship.v1.ListClusterPropagationPoliciesRequest
+	353,  // 1340: kairship.v1.Kairship.ListClusterPropagationPolicyTimeline:input_type -> kairship.v1.ListClusterPropagationPolicyTimelineRequest
+	355,  // 1341: kairship.v1.Kairship.ListClusterPropagationPolicyWorkloads:input_type -> kairship.v1.ListClusterPropagationPolicyWorkloadsRequest
+	598,  // 1342: kairship.v1.Kairship.UpdateClusterPropagationPolicy:input_type -> kairship.v1.UpdateClusterPropagationPolicyRequest
+	257,  // 1343: kairship.v1.Kairship.GetCluster:input_type -> kairship.v1.GetClusterRequest
+	357,  // 1344: kairship.v1.Kairship.ListClusters:input_type -> kairship.v1.ListClustersRequest
+	442,  // 1345: kairship.v1.Kairship.MoveCluster:input_type -> kairship.v1.MoveClusterRequest
+	517,  // 1346: kairship.v1.Kairship.RegisterCluster:input_type -> kairship.v1.RegisterClusterRequest
+	523,  // 1347: kairship.v1.Kairship.RemoveCluster:input_type -> kairship.v1.RemoveClusterRequest
+	600,  // 1348: kairship.v1.Kairship.UpdateCluster:input_type -> kairship.v1.UpdateClusterRequest
+	637,  // 1349: kairship.v1.Kairship.WatchClusters:input_type -> kairship.v1.WatchClustersRequest
+	140,  // 1350: kairship.v1.Kairship.CreateCronFederatedHPA:input_type -> kairship.v1.CreateCronFederatedHPARequest
+	182,  // 1351: kairship.v1.Kairship.DeleteCronFederatedHPA:input_type -> kairship.v1.DeleteCronFederatedHPARequest
+	259,  // 1352: kairship.v1.Kairship.GetCronFederatedHPA:input_type -> kairship.v1.GetCronFederatedHPARequest
+	359,  // 1353: kairship.v1.Kairship.ListCronFederatedHPAs:input_type -> kairship.v1.ListCronFederatedHPAsRequest
+	603,  // 1354: kairship.v1.Kairship.UpdateCronFederatedHPA:input_type -> kairship.v1.UpdateCronFederatedHPARequest
+	143,  // 1355: kairship.v1.Kairship.CreateFederatedHPA:input_type -> kairship.v1.CreateFederatedHPARequest
+	185,  // 1356: kairship.v1.Kairship.DeleteFederatedHPA:input_type -> kairship.v1.DeleteFederatedHPARequest
+	261,  // 1357: kairship.v1.Kairship.GetFederatedHPA:input_type -> kairship.v1.GetFederatedHPARequest
+	361,  // 1358: kairship.v1.Kairship.ListFederatedHPAs:input_type -> kairship.v1.ListFederatedHPAsRequest
+	606,  // 1359: kairship.v1.Kairship.UpdateFederatedHPA:input_type -> kairship.v1.UpdateFederatedHPARequest
+	146,  // 1360: kairship.v1.Kairship.CreateFederatedResourceQuota:input_type -> kairship.v1.CreateFederatedResourceQuotaRequest
+	188,  // 1361: kairship.v1.Kairship.DeleteFederatedResourceQuota:input_type -> kairship.v1.DeleteFederatedResourceQuotaRequest
+	263,  // 1362: kairship.v1.Kairship.GetFederatedResourceQuota:input_type -> kairship.v1.GetFederatedResourceQuotaRequest
+	363,  // 1363: kairship.v1.Kairship.ListFederatedResourceQuotas:input_type -> kairship.v1.ListFederatedResourceQuotasRequest
+	609,  // 1364: kairship.v1.Kairship.UpdateFederatedResourceQuota:input_type -> kairship.v1.UpdateFederatedResourceQuotaRequest
+	365,  // 1365: kairship.v1.Kairship.ListImages:input_type -> kairship.v1.ListImagesRequest
+	149,  // 1366: kairship.v1.Kairship.CreateInstance:input_type -> kairship.v1.CreateInstanceRequest
+	191,  // 1367: kairship.v1.Kairship.DeleteInstance:input_type -> kairship.v1.DeleteInstanceRequest
+	267,  // 1368: kairship.v1.Kairship.GetInstance:input_type -> kairship.v1.GetInstanceRequest
+	265,  // 1369: kairship.v1.Kairship.GetInstanceKubeconfig:input_type -> kairship.v1.GetInstanceKubeconfigRequest
+	367,  // 1370: kairship.v1.Kairship.ListInstanceEvents:input_type -> kairship.v1.ListInstanceEventsRequest
+	373,  // 1371: kairship.v1.Kairship.ListInstanceTimeline:input_type -> kairship.v1.ListInstanceTimelineRequest
+	377,  // 1372: kairship.v1.Kairship.ListInstances:input_type -> kairship.v1.ListInstancesRequest
+	520,  // 1373: kairship.v1.Kairship.RegisterInstance:input_type -> kairship.v1.RegisterInstanceRequest
+	612,  // 1374: kairship.v1.Kairship.UpdateInstance:input_type -> kairship.v1.UpdateInstanceRequest
+	639,  // 1375: kairship.v1.Kairship.WatchInstances:input_type -> kairship.v1.WatchInstancesRequest
+	131,  // 1376: kairship.v1.Kairship.CordonMemberCluster:input_type -> kairship.v1.CordonMemberClusterRequest
+	220,  // 1377: kairship.v1.Kairship.DrainMemberCluster:input_type -> kairship.v1.DrainMemberClusterRequest
+	269,  // 1378: kairship.v1.Kairship.GetMemberCluster:input_type -> kairship.v1.GetMemberClusterRequest
+	271,  // 1379: kairship.v1.Kairship.GetMemberClusterUsage:input_type -> kairship.v1.GetMemberClusterUsageRequest
+	333,  // 1380: kairship.v1.Kairship.JoinCluster:input_type -> kairship.v1.JoinClusterRequest
+	345,  // 1381: kairship.v1.Kairship.ListClusterNodes:input_type -> kairship.v1.ListClusterNodesRequest
+	379,  // 1382: kairship.v1.Kairship.ListMemberClusterEvents:input_type -> kairship.v1.ListMemberClusterEventsRequest
+	381,  // 1383: kairship.v1.Kairship.ListMemberClusterIngresses:input_type -> kairship.v1.ListMemberClusterIngressesRequest
+	383,  // 1384: kairship.v1.Kairship.ListMemberClusterNamespaces:input_type -> kairship.v1.ListMemberClusterNamespacesRequest
+	385,  // 1385: kairship.v1.Kairship.ListMemberClusterPods:input_type -> kairship.v1.ListMemberClusterPodsRequest
+	387,  // 1386: kairship.v1.Kairship.ListMemberClusterResources:input_type -> kairship.v1.ListMemberClusterResourcesRequest
+	389,  // 1387: kairship.v1.Kairship.ListMemberClusterServices:input_type -> kairship.v1.ListMemberClusterServicesRequest
+	391,  // 1388: kairship.v1.Kairship.ListMemberClusterTimeline:input_type -> kairship.v1.ListMemberClusterTimelineRequest
+	393,  // 1389: kairship.v1.Kairship.ListMemberClusterWorkloads:input_type -> kairship.v1.ListMemberClusterWorkloadsRequest
+	395,  // 1390: kairship.v1.Kairship.ListMemberClusters:input_type -> kairship.v1.ListMemberClustersRequest
+	587,  // 1391: kairship.v1.Kairship.UncordonMemberCluster:input_type -> kairship.v1.UncordonMemberClusterRequest
+	591,  // 1392: kairship.v1.Kairship.UnjoinCluster:input_type -> kairship.v1.UnjoinClusterRequest
+	615,  // 1393: kairship.v1.Kairship.UpdateMemberCluster:input_type -> kairship.v1.UpdateMemberClusterRequest
+	643,  // 1394: kairship.v1.Kairship.WatchMemberClusters:input_type -> kairship.v1.WatchMemberClustersRequest
+	152,  // 1395: kairship.v1.Kairship.CreateMultiClusterService:input_type -> kairship.v1.CreateMultiClusterServiceRequest
+	194,  // 1396: kairship.v1.Kairship.DeleteMultiClusterService:input_type -> kairship.v1.DeleteMultiClusterServiceRequest
+	273,  // 1397: kairship.v1.Kairship.GetMultiClusterService:input_type -> kairship.v1.GetMultiClusterServiceRequest
+	397,  // 1398: kairship.v1.Kairship.ListMultiClusterServices:input_type -> kairship.v1.ListMultiClusterServicesRequest
+	618,  // 1399: kairship.v1.Kairship.UpdateMultiClusterService:input_type -> kairship.v1.UpdateMultiClusterServiceRequest
+	155,  // 1400: kairship.v1.Kairship.CreateNamespace:input_type -> kairship.v1.CreateNamespaceRequest
+	197,  // 1401: kairship.v1.Kairship.DeleteNamespace:input_type -> kairship.v1.DeleteNamespaceRequest
+	275,  // 1402: kairship.v1.Kairship.GetNamespace:input_type -> kairship.v1.GetNamespaceRequest
+	399,  // 1403: kairship.v1.Kairship.ListNamespaces:input_type -> kairship.v1.ListNamespacesRequest
+	621,  // 1404: kairship.v1.Kairship.UpdateNamespace:input_type -> kairship.v1.UpdateNamespaceRequest
+	645,  // 1405: kairship.v1.Kairship.WatchOperation:input_type -> kairship.v1.WatchOperationRequest
+	158,  // 1406: kairship.v1.Kairship.CreateOverridePolicy:input_type -> kairship.v1.CreateOverridePolicyRequest
+	200,  // 1407: kairship.v1.Kairship.DeleteOverridePolicy:input_type -> kairship.v1.DeleteOverridePolicyRequest
+	277,  // 1408: kairship.v1.Kairship.GetOverridePolicy:input_type -> kairship.v1.GetOverridePolicyRequest
+	401,  // 1409: kairship.v1.Kairship.ListOverridePolicies:input_type -> kairship.v1.ListOverridePoliciesRequest
+	403,  // 1410: kairship.v1.Kairship.ListOverridePolicyTimeline:input_type -> kairship.v1.ListOverridePolicyTimelineRequest
+	624,  // 1411: kairship.v1.Kairship.UpdateOverridePolicy:input_type -> kairship.v1.UpdateOverridePolicyRequest
+	369,  // 1412: kairship.v1.Kairship.ListInstancePods:input_type -> kairship.v1.ListInstancePodsRequest
+	405,  // 1413: kairship.v1.Kairship.ListPods:input_type -> kairship.v1.ListPodsRequest
+	647,  // 1414: kairship.v1.Kairship.WatchPodLogs:input_type -> kairship.v1.WatchPodLogsRequest
+	649,  // 1415: kairship.v1.Kairship.WatchPolicies:input_type -> kairship.v1.WatchPoliciesRequest
+	217,  // 1416: kairship.v1.Kairship.DiffManifests:input_type -> kairship.v1.DiffManifestsRequest
+	492,  // 1417: kairship.v1.Kairship.PreviewApply:input_type -> kairship.v1.PreviewApplyRequest
+	495,  // 1418: kairship.v1.Kairship.PreviewClusterLoss:input_type -> kairship.v1.PreviewClusterLossRequest
+	497,  // 1419: kairship.v1.Kairship.PreviewOverride:input_type -> kairship.v1.PreviewOverrideRequest
+	499,  // 1420: kairship.v1.Kairship.PreviewPolicy:input_type -> kairship.v1.PreviewPolicyRequest
+	161,  // 1421: kairship.v1.Kairship.CreatePropagationPolicy:input_type -> kairship.v1.CreatePropagationPolicyRequest
+	203,  // 1422: kairship.v1.Kairship.DeletePropagationPolicy:input_type -> kairship.v1.DeletePropagationPolicyRequest
+	279,  // 1423: kairship.v1.Kairship.GetPropagationPolicy:input_type -> kairship.v1.GetPropagationPolicyRequest
+	407,  // 1424: kairship.v1.Kairship.ListPropagationPolicies:input_type -> kairship.v1.ListPropagationPoliciesRequest
+	409,  // 1425: kairship.v1.Kairship.ListPropagationPolicyTimeline:input_type -> kairship.v1.ListPropagationPolicyTimelineRequest
+	411,  // 1426: kairship.v1.Kairship.ListPropagationPolicyWorkloads:input_type -> kairship.v1.ListPropagationPolicyWorkloadsRequest
+	627,  // 1427: kairship.v1.Kairship.UpdatePropagationPolicy:input_type -> kairship.v1.UpdatePropagationPolicyRequest
+	93,   // 1428: kairship.v1.Kairship.ApplyManifests:input_type -> kairship.v1.ApplyManifestsRequest
+	206,  // 1429: kairship.v1.Kairship.DeleteResource:input_type -> kairship.v1.DeleteResourceRequest
+	281,  // 1430: kairship.v1.Kairship.GetResource:input_type -> kairship.v1.GetResourceRequest
+	371,  // 1431: kairship.v1.Kairship.ListInstanceResources:input_type -> kairship.v1.ListInstanceResourcesRequest
+	413,  // 1432: kairship.v1.Kairship.ListResources:input_type -> kairship.v1.ListResourcesRequest
+	469,  // 1433: kairship.v1.Kairship.PatchResource:input_type -> kairship.v1.PatchResourceRequest
+	502,  // 1434: kairship.v1.Kairship.PromoteResource:input_type -> kairship.v1.PromoteResourceRequest
+	641,  // 1435: kairship.v1.Kairship.WatchKarmadaResources:input_type -> kairship.v1.WatchKarmadaResourcesRequest
+	651,  // 1436: kairship.v1.Kairship.WatchResources:input_type -> kairship.v1.WatchResourcesRequest
+	564,  // 1437: kairship.v1.Kairship.Search:input_type -> kairship.v1.SearchRequest
+	164,  // 1438: kairship.v1.Kairship.CreateService:input_type -> kairship.v1.CreateServiceRequest
+	167,  // 1439: kairship.v1.Kairship.CreateWorkloadRebalancer:input_type -> kairship.v1.CreateWorkloadRebalancerRequest
+	209,  // 1440: kairship.v1.Kairship.DeleteWorkloadRebalancer:input_type -> kairship.v1.DeleteWorkloadRebalancerRequest
+	293,  // 1441: kairship.v1.Kairship.GetWorkloadRebalancer:input_type -> kairship.v1.GetWorkloadRebalancerRequest
+	419,  // 1442: kairship.v1.Kairship.ListWorkloadRebalancers:input_type -> kairship.v1.ListWorkloadRebalancersRequest
+	630,  // 1443: kairship.v1.Kairship.UpdateWorkloadRebalancer:input_type -> kairship.v1.UpdateWorkloadRebalancerRequest
+	97,   // 1444: kairship.v1.Kairship.ChangeWorkloads:input_type -> kairship.v1.ChangeWorkloadsRequest
+	225,  // 1445: kairship.v1.Kairship.ExplainWorkload:input_type -> kairship.v1.ExplainWorkloadRequest
+	295,  // 1446: kairship.v1.Kairship.GetWorkload:input_type -> kairship.v1.GetWorkloadRequest
+	287,  // 1447: kairship.v1.Kairship.GetWorkloadAvailability:input_type -> kairship.v1.GetWorkloadAvailabilityRequest
+	289,  // 1448: kairship.v1.Kairship.GetWorkloadDrift:input_type -> kairship.v1.GetWorkloadDriftRequest
+	291,  // 1449: kairship.v1.Kairship.GetWorkloadLogs:input_type -> kairship.v1.GetWorkloadLogsRequest
+	297,  // 1450: kairship.v1.Kairship.GetWorkloadUsage:input_type -> kairship.v1.GetWorkloadUsageRequest
+	375,  // 1451: kairship.v1.Kairship.ListInstanceWorkloads:input_type -> kairship.v1.ListInstanceWorkloadsRequest
+	417,  // 1452: kairship.v1.Kairship.ListWorkloadEvents:input_type -> kairship.v1.ListWorkloadEventsRequest
+	421,  // 1453: kairship.v1.Kairship.ListWorkloadRevisions:input_type -> kairship.v1.ListWorkloadRevisionsRequest
+	423,  // 1454: kairship.v1.Kairship.ListWorkloadTimeline:input_type -> kairship.v1.ListWorkloadTimelineRequest
+	425,  // 1455: kairship.v1.Kairship.ListWorkloads:input_type -> kairship.v1.ListWorkloadsRequest
+	445,  // 1456: kairship.v1.Kairship.MoveWorkload:input_type -> kairship.v1.MoveWorkloadRequest
+	472,  // 1457: kairship.v1.Kairship.PauseWorkload:input_type -> kairship.v1.PauseWorkloadRequest
+	541,  // 1458: kairship.v1.Kairship.RestartWorkload:input_type -> kairship.v1.RestartWorkloadRequest
+	544,  // 1459: kairship.v1.Kairship.ResumeWorkload:input_type -> kairship.v1.ResumeWorkloadRequest
+	552,  // 1460: kairship.v1.Kairship.RollbackWorkload:input_type -> kairship.v1.RollbackWorkloadRequest
+	557,  // 1461: kairship.v1.Kairship.ScaleWorkload:input_type -> kairship.v1.ScaleWorkloadRequest
+	570,  // 1462: kairship.v1.Kairship.SetImage:input_type -> kairship.v1.SetImageRequest
+	584,  // 1463: kairship.v1.Kairship.TriggerCronJob:input_type -> kairship.v1.TriggerCronJobRequest
+	653,  // 1464: kairship.v1.Kairship.WatchWorkloads:input_type -> kairship.v1.WatchWorkloadsRequest
+	286,  // 1465: kairship.v1.Kairship.GetViewer:output_type -> kairship.v1.GetViewerResponse
+	284,  // 1466: kairship.v1.Kairship.GetViewerPermissions:output_type -> kairship.v1.GetViewerPermissionsResponse
+	301,  // 1467: kairship.v1.Kairship.GrantInstanceRole:output_type -> kairship.v1.GrantInstanceRoleResponse
+	416,  // 1468: kairship.v1.Kairship.ListRoleBindings:output_type -> kairship.v1.ListRoleBindingsResponse
+	548,  // 1469: kairship.v1.Kairship.RevokeInstanceRole:output_type -> kairship.v1.RevokeInstanceRoleResponse
+	657,  // 1470: kairship.v1.Kairship.WhoCan:output_type -> kairship.v1.WhoCanResponse
+	344,  // 1471: kairship.v1.Kairship.ListActivity:output_type -> kairship.v1.ListActivityResponse
+	636,  // 1472: kairship.v1.Kairship.WatchActivity:output_type -> kairship.v1.WatchActivityResponse
+	213,  // 1473: kairship.v1.Kairship.DeployApplication:output_type -> kairship.v1.DeployApplicationResponse
+	216,  // 1474: kairship.v1.Kairship.DeployApplicationToInstances:output_type -> kairship.v1.DeployApplicationToInstancesResponse
+	231,  // 1475: kairship.v1.Kairship.ExportApplication:output_type -> kairship.v1.ExportApplicationResponse
+	135,  // 1476: kairship.v1.Kairship.CreateClusterOverridePolicy:output_type -> kairship.v1.CreateClusterOverridePolicyResponse
+	177,  // 1477: kairship.v1.Kairship.DeleteClusterOverridePolicy:output_type -> kairship.v1.DeleteClusterOverridePolicyResponse
+	254,  // 1478: kairship.v1.Kairship.GetClusterOverridePolicy:output_type -> kairship.v1.GetClusterOverridePolicyResponse
+	348,  // 1479: kairship.v1.Kairship.ListClusterOverridePolicies:output_type -> kairship.v1.ListClusterOverridePoliciesResponse
+	350,  // 1480: kairship.v1.Kairship.ListClusterOverridePolicyTimeline:output_type -> kairship.v1.ListClusterOverridePolicyTimelineResponse
+	595,  // 1481: kairship.v1.Kairship.UpdateClusterOverridePolicy:output_type -> kairship.v1.UpdateClusterOverridePolicyResponse
+	138,  // 1482: kairship.v1.Kairship.CreateClusterPropagationPolicy:output_type -> kairship.v1.CreateClusterPropagationPolicyResponse
+	180,  // 1483: kairship.v1.Kairship.DeleteClusterPropagationPolicy:output_type -> kairship.v1.DeleteClusterPropagationPolicyResponse
+	256,  // 1484: kairship.v1.Kairship.GetClusterPropagationPolicy:output_type -> kairship.v1.GetClusterPropagationPolicyResponse
+	352,  // 1485: kairship.v1.Kairship.ListClusterPropagationPolicies:output_type -> kairship.v1.ListClusterPropagationPoliciesResponse
+	354,  // 1486: kairship.v1.Kairship.ListClusterPropagationPolicyTimeline:output_type -> kairship.v1.ListClusterPropagationPolicyTimelineResponse
+	356,  // 1487: kairship.v1.Kairship.ListClusterPropagationPolicyWorkloads:output_type -> kairship.v1.ListClusterPropagationPolicyWorkloadsResponse
+	599,  // 1488: kairship.v1.Kairship.UpdateClusterPropagationPolicy:output_type -> kairship.v1.UpdateClusterPropagationPolicyResponse
+	258,  // 1489: kairship.v1.Kairship.GetCluster:output_type -> kairship.v1.GetClusterResponse
+	358,  // 1490: kairship.v1.Kairship.ListClusters:output_type -> kairship.v1.ListClustersResponse
+	443,  // 1491: kairship.v1.Kairship.MoveCluster:output_type -> kairship.v1.MoveClusterResponse
+	518,  // 1492: kairship.v1.Kairship.RegisterCluster:output_type -> kairship.v1.RegisterClusterResponse
+	524,  // 1493: kairship.v1.Kairship.RemoveCluster:output_type -> kairship.v1.RemoveClusterResponse
+	601,  // 1494: kairship.v1.Kairship.UpdateCluster:output_type -> kairship.v1.UpdateClusterResponse
+	638,  // 1495: kairship.v1.Kairship.WatchClusters:output_type -> kairship.v1.WatchClustersResponse
+	141,  // 1496: kairship.v1.Kairship.CreateCronFederatedHPA:output_type -> kairship.v1.CreateCronFederatedHPAResponse
+	183,  // 1497: kairship.v1.Kairship.DeleteCronFederatedHPA:output_type -> kairship.v1.DeleteCronFederatedHPAResponse
+	260,  // 1498: kairship.v1.Kairship.GetCronFederatedHPA:output_type -> kairship.v1.GetCronFederatedHPAResponse
+	360,  // 1499: kairship.v1.Kairship.ListCronFederatedHPAs:output_type -> kairship.v1.ListCronFederatedHPAsResponse
+	604,  // 1500: kairship.v1.Kairship.UpdateCronFederatedHPA:output_type -> kairship.v1.UpdateCronFederatedHPAResponse
+	144,  // 1501: kairship.v1.Kairship.CreateFederatedHPA:output_type -> kairship.v1.CreateFederatedHPAResponse
+	186,  // 1502: kairship.v1.Kairship.DeleteFederatedHPA:output_type -> kairship.v1.DeleteFederatedHPAResponse
+	262,  // 1503: kairship.v1.Kairship.GetFederatedHPA:output_type -> kairship.v1.GetFederatedHPAResponse
+	362,  // 1504: kairship.v1.Kairship.ListFederatedHPAs:output_type -> kairship.v1.ListFederatedHPAsResponse
+	607,  // 1505: kairship.v1.Kairship.UpdateFederatedHPA:output_type -> kairship.v1.UpdateFederatedHPAResponse
+	147,  // 1506: kairship.v1.Kairship.CreateFederatedResourceQuota:output_type -> kairship.v1.CreateFederatedResourceQuotaResponse
+	189,  // 1507: kairship.v1.Kairship.DeleteFederatedResourceQuota:output_type -> kairship.v1.DeleteFederatedResourceQuotaResponse
+	264,  // 1508: kairship.v1.Kairship.GetFederatedResourceQuota:output_type -> kairship.v1.GetFederatedResourceQuotaResponse
+	364,  // 1509: kairship.v1.Kairship.ListFederatedResourceQuotas:output_type -> kairship.v1.ListFederatedResourceQuotasResponse
+	610,  // 1510: kairship.v1.Kairship.UpdateFederatedResourceQuota:output_type -> kairship.v1.UpdateFederatedResourceQuotaResponse
+	366,  // 1511: kairship.v1.Kairship.ListImages:output_type -> kairship.v1.ListImagesResponse
+	150,  // 1512: kairship.v1.Kairship.CreateInstance:output_type -> kairship.v1.CreateInstanceResponse
+	192,  // 1513: kairship.v1.Kairship.DeleteInstance:output_type -> kairship.v1.DeleteInstanceResponse
+	268,  // 1514: kairship.v1.Kairship.GetInstance:output_type -> kairship.v1.GetInstanceResponse
+	266,  // 1515: kairship.v1.Kairship.GetInstanceKubeconfig:output_type -> kairship.v1.GetInstanceKubeconfigResponse
+	368,  // 1516: kairship.v1.Kairship.ListInstanceEvents:output_type -> kairship.v1.ListInstanceEventsResponse
+	374,  // 1517: kairship.v1.Kairship.ListInstanceTimeline:output_type -> kairship.v1.ListInstanceTimelineResponse
+	378,  // 1518: kairship.v1.Kairship.ListInstances:output_type -> kairship.v1.ListInstancesResponse
+	521,  // 1519: kairship.v1.Kairship.RegisterInstance:output_type -> kairship.v1.RegisterInstanceResponse
+	613,  // 1520: kairship.v1.Kairship.UpdateInstance:output_type -> kairship.v1.UpdateInstanceResponse
+	640,  // 1521: kairship.v1.Kairship.WatchInstances:output_type -> kairship.v1.WatchInstancesResponse
+	132,  // 1522: kairship.v1.Kairship.CordonMemberCluster:output_type -> kairship.v1.CordonMemberClusterResponse
+	221,  // 1523: kairship.v1.Kairship.DrainMemberCluster:output_type -> kairship.v1.DrainMemberClusterResponse
+	270,  // 1524: kairship.v1.Kairship.GetMemberCluster:output_type -> kairship.v1.GetMemberClusterResponse
+	272,  // 1525: kairship.v1.Kairship.GetMemberClusterUsage:output_type -> kairship.v1.GetMemberClusterUsageResponse
+	334,  // 1526: kairship.v1.Kairship.JoinCluster:output_type -> kairship.v1.JoinClusterResponse
+	346,  // 1527: kairship.v1.Kairship.ListClusterNodes:output_type -> kairship.v1.ListClusterNodesResponse
+	380,  // 1528: kairship.v1.Kairship.ListMemberClusterEvents:output_type -> kairship.v1.ListMemberClusterEventsResponse
+	382,  // 1529: kairship.v1.Kairship.ListMemberClusterIngresses:output_type -> kairship.v1.ListMemberClusterIngressesResponse
+	384,  // 1530: kairship.v1.Kairship.ListMemberClusterNamespaces:output_type -> kairship.v1.ListMemberClusterNamespacesResponse
+	386,  // 1531: kairship.v1.Kairship.ListMemberClusterPods:output_type -> kairship.v1.ListMemberClusterPodsResponse
+	388,  // 1532: kairship.v1.Kairship.ListMemberClusterResources:output_type -> kairship.v1.ListMemberClusterResourcesResponse
+	390,  // 1533: kairship.v1.Kairship.ListMemberClusterServices:output_type -> kairship.v1.ListMemberClusterServicesResponse
+	392,  // 1534: kairship.v1.Kairship.ListMemberClusterTimeline:output_type -> kairship.v1.ListMemberClusterTimelineResponse
+	394,  // 1535: kairship.v1.Kairship.ListMemberClusterWorkloads:output_type -> kairship.v1.ListMemberClusterWorkloadsResponse
+	396,  // 1536: kairship.v1.Kairship.ListMemberClusters:output_type -> kairship.v1.ListMemberClustersResponse
+	588,  // 1537: kairship.v1.Kairship.UncordonMemberCluster:output_type -> kairship.v1.UncordonMemberClusterResponse
+	592,  // 1538: kairship.v1.Kairship.UnjoinCluster:output_type -> kairship.v1.UnjoinClusterResponse
+	616,  // 1539: kairship.v1.Kairship.UpdateMemberCluster:output_type -> kairship.v1.UpdateMemberClusterResponse
+	644,  // 1540: kairship.v1.Kairship.WatchMemberClusters:output_type -> kairship.v1.WatchMemberClustersResponse
+	153,  // 1541: kairship.v1.Kairship.CreateMultiClusterService:output_type -> kairship.v1.CreateMultiClusterServiceResponse
+	195,  // 1542: kairship.v1.Kairship.DeleteMultiClusterService:output_type -> kairship.v1.DeleteMultiClusterServiceResponse
+	274,  // 1543: kairship.v1.Kairship.GetMultiClusterService:output_type -> kairship.v1.GetMultiClusterServiceResponse
+	398,  // 1544: kairship.v1.Kairship.ListMultiClusterServices:output_type -> kairship.v1.ListMultiClusterServicesResponse
+	619,  // 1545: kairship.v1.Kairship.UpdateMultiClusterService:output_type -> kairship.v1.UpdateMultiClusterServiceResponse
+	156,  // 1546: kairship.v1.Kairship.CreateNamespace:output_type -> kairship.v1.CreateNamespaceResponse
+	198,  // 1547: kairship.v1.Kairship.DeleteNamespace:output_type -> kairship.v1.DeleteNamespaceResponse
+	276,  // 1548: kairship.v1.Kairship.GetNamespace:output_type -> kairship.v1.GetNamespaceResponse
+	400,  // 1549: kairship.v1.Kairship.ListNamespaces:output_type -> kairship.v1.ListNamespacesResponse
+	622,  // 1550: kairship.v1.Kairship.UpdateNamespace:output_type -> kairship.v1.UpdateNamespaceResponse
+	646,  // 1551: kairship.v1.Kairship.WatchOperation:output_type -> kairship.v1.WatchOperationResponse
+	159,  // 1552: kairship.v1.Kairship.CreateOverridePolicy:output_type -> kairship.v1.CreateOverridePolicyResponse
+	201,  // 1553: kairship.v1.Kairship.DeleteOverridePolicy:output_type -> kairship.v1.DeleteOverridePolicyResponse
+	278,  // 1554: kairship.v1.Kairship.GetOverridePolicy:output_type -> kairship.v1.GetOverridePolicyResponse
+	402,  // 1555: kairship.v1.Kairship.ListOverridePolicies:output_type -> kairship.v1.ListOverridePoliciesResponse
+	404,  // 1556: kairship.v1.Kairship.ListOverridePolicyTimeline:output_type -> kairship.v1.ListOverridePolicyTimelineResponse
+	625,  // 1557: kairship.v1.Kairship.UpdateOverridePolicy:output_type -> kairship.v1.UpdateOverridePolicyResponse
+	370,  // 1558: kairship.v1.Kairship.ListInstancePods:output_type -> kairship.v1.ListInstancePodsResponse
+	406,  // 1559: kairship.v1.Kairship.ListPods:output_type -> kairship.v1.ListPodsResponse
+	648,  // 1560: kairship.v1.Kairship.WatchPodLogs:output_type -> kairship.v1.WatchPodLogsResponse
+	650,  // 1561: kairship.v1.Kairship.WatchPolicies:output_type -> kairship.v1.WatchPoliciesResponse
+	218,  // 1562: kairship.v1.Kairship.DiffManifests:output_type -> kairship.v1.DiffManifestsResponse
+	493,  // 1563: kairship.v1.Kairship.PreviewApply:output_type -> kairship.v1.PreviewApplyResponse
+	496,  // 1564: kairship.v1.Kairship.PreviewClusterLoss:output_type -> kairship.v1.PreviewClusterLossResponse
+	498,  // 1565: kairship.v1.Kairship.PreviewOverride:output_type -> kairship.v1.PreviewOverrideResponse
+	500,  // 1566: kairship.v1.Kairship.PreviewPolicy:output_type -> kairship.v1.PreviewPolicyResponse
+	162,  // 1567: kairship.v1.Kairship.CreatePropagationPolicy:output_type -> kairship.v1.CreatePropagationPolicyResponse
+	204,  // 1568: kairship.v1.Kairship.DeletePropagationPolicy:output_type -> kairship.v1.DeletePropagationPolicyResponse
+	280,  // 1569: kairship.v1.Kairship.GetPropagationPolicy:output_type -> kairship.v1.GetPropagationPolicyResponse
+	408,  // 1570: kairship.v1.Kairship.ListPropagationPolicies:output_type -> kairship.v1.ListPropagationPoliciesResponse
+	410,  // 1571: kairship.v1.Kairship.ListPropagationPolicyTimeline:output_type -> kairship.v1.ListPropagationPolicyTimelineResponse
+	412,  // 1572: kairship.v1.Kairship.ListPropagationPolicyWorkloads:output_type -> kairship.v1.ListPropagationPolicyWorkloadsResponse
+	628,  // 1573: kairship.v1.Kairship.UpdatePropagationPolicy:output_type -> kairship.v1.UpdatePropagationPolicyResponse
+	94,   // 1574: kairship.v1.Kairship.ApplyManifests:output_type -> kairship.v1.ApplyManifestsResponse
+	207,  // 1575: kairship.v1.Kairship.DeleteResource:output_type -> kairship.v1.DeleteResourceResponse
+	282,  // 1576: kairship.v1.Kairship.GetResource:output_type -> kairship.v1.GetResourceResponse
+	372,  // 1577: kairship.v1.Kairship.ListInstanceResources:output_type -> kairship.v1.ListInstanceResourcesResponse
+	414,  // 1578: kairship.v1.Kairship.ListResources:output_type -> kairship.v1.ListResourcesResponse
+	470,  // 1579: kairship.v1.Kairship.PatchResource:output_type -> kairship.v1.PatchResourceResponse
+	503,  // 1580: kairship.v1.Kairship.PromoteResource:output_type -> kairship.v1.PromoteResourceResponse
+	642,  // 1581: kairship.v1.Kairship.WatchKarmadaResources:output_type -> kairship.v1.WatchKarmadaResourcesResponse
+	652,  // 1582: kairship.v1.Kairship.WatchResources:output_type -> kairship.v1.WatchResourcesResponse
+	565,  // 1583: kairship.v1.Kairship.Search:output_type -> kairship.v1.SearchResponse
+	165,  // 1584: kairship.v1.Kairship.CreateService:output_type -> kairship.v1.CreateServiceResponse
+	168,  // 1585: kairship.v1.Kairship.CreateWorkloadRebalancer:output_type -> kairship.v1.CreateWorkloadRebalancerResponse
+	210,  // 1586: kairship.v1.Kairship.DeleteWorkloadRebalancer:output_type -> kairship.v1.DeleteWorkloadRebalancerResponse
+	294,  // 1587: kairship.v1.Kairship.GetWorkloadRebalancer:output_type -> kairship.v1.GetWorkloadRebalancerResponse
+	420,  // 1588: kairship.v1.Kairship.ListWorkloadRebalancers:output_type -> kairship.v1.ListWorkloadRebalancersResponse
+	631,  // 1589: kairship.v1.Kairship.UpdateWorkloadRebalancer:output_type -> kairship.v1.UpdateWorkloadRebalancerResponse
+	98,   // 1590: kairship.v1.Kairship.ChangeWorkloads:output_type -> kairship.v1.ChangeWorkloadsResponse
+	226,  // 1591: kairship.v1.Kairship.ExplainWorkload:output_type -> kairship.v1.ExplainWorkloadResponse
+	296,  // 1592: kairship.v1.Kairship.GetWorkload:output_type -> kairship.v1.GetWorkloadResponse
+	288,  // 1593: kairship.v1.Kairship.GetWorkloadAvailability:output_type -> kairship.v1.GetWorkloadAvailabilityResponse
+	290,  // 1594: kairship.v1.Kairship.GetWorkloadDrift:output_type -> kairship.v1.GetWorkloadDriftResponse
+	292,  // 1595: kairship.v1.Kairship.GetWorkloadLogs:output_type -> kairship.v1.GetWorkloadLogsResponse
+	298,  // 1596: kairship.v1.Kairship.GetWorkloadUsage:output_type -> kairship.v1.GetWorkloadUsageResponse
+	376,  // 1597: kairship.v1.Kairship.ListInstanceWorkloads:output_type -> kairship.v1.ListInstanceWorkloadsResponse
+	418,  // 1598: kairship.v1.Kairship.ListWorkloadEvents:output_type -> kairship.v1.ListWorkloadEventsResponse
+	422,  // 1599: kairship.v1.Kairship.ListWorkloadRevisions:output_type -> kairship.v1.ListWorkloadRevisionsResponse
+	424,  // 1600: kairship.v1.Kairship.ListWorkloadTimeline:output_type -> kairship.v1.ListWorkloadTimelineResponse
+	426,  // 1601: kairship.v1.Kairship.ListWorkloads:output_type -> kairship.v1.ListWorkloadsResponse
+	446,  // 1602: kairship.v1.Kairship.MoveWorkload:output_type -> kairship.v1.MoveWorkloadResponse
+	473,  // 1603: kairship.v1.Kairship.PauseWorkload:output_type -> kairship.v1.PauseWorkloadResponse
+	542,  // 1604: kairship.v1.Kairship.RestartWorkload:output_type -> kairship.v1.RestartWorkloadResponse
+	545,  // 1605: kairship.v1.Kairship.ResumeWorkload:output_type -> kairship.v1.ResumeWorkloadResponse
+	553,  // 1606: kairship.v1.Kairship.RollbackWorkload:output_type -> kairship.v1.RollbackWorkloadResponse
+	558,  // 1607: kairship.v1.Kairship.ScaleWorkload:output_type -> kairship.v1.ScaleWorkloadResponse
+	571,  // 1608: kairship.v1.Kairship.SetImage:output_type -> kairship.v1.SetImageResponse
+	585,  // 1609: kairship.v1.Kairship.TriggerCronJob:output_type -> kairship.v1.TriggerCronJobResponse
+	654,  // 1610: kairship.v1.Kairship.WatchWorkloads:output_type -> kairship.v1.WatchWorkloadsResponse
+	1465, // [1465:1611] is the sub-list for method output_type
+	1319, // [1319:1465] is the sub-list for method input_type
+	1319, // [1319:1319] is the sub-list for extension type_name
+	1319, // [1319:1319] is the sub-list for extension extendee
+	0,    // [0:1319] is the sub-list for field type_name
 }
 
 func init() { file_kairship_proto_init() }
@@ -65048,52 +67022,48 @@ func file_kairship_proto_init() {
 	file_kairship_proto_msgTypes[329].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[331].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[333].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[334].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[335].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[336].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[337].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[338].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[339].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[340].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[341].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[342].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[343].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[344].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[345].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[346].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[347].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[348].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[349].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[350].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[351].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[352].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[353].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[354].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[357].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[355].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[356].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[358].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[359].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[360].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[361].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[362].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[363].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[364].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[365].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[366].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[367].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[368].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[369].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[370].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[371].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[372].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[373].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[374].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[375].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[376].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[377].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[378].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[379].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[380].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[381].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[382].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[383].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[384].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[385].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[386].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[387].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[388].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[391].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[389].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[390].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[392].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[393].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[394].OneofWrappers = []any{}
@@ -65101,142 +67071,157 @@ func file_kairship_proto_init() {
 	file_kairship_proto_msgTypes[396].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[397].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[398].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[399].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[400].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[401].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[403].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[404].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[405].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[406].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[407].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[408].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[409].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[410].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[411].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[412].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[413].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[414].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[415].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[416].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[417].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[418].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[419].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[420].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[421].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[422].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[423].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[425].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[426].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[427].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[428].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[429].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[430].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[431].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[432].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[433].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[434].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[435].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[436].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[437].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[438].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[439].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[440].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[441].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[442].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[444].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[443].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[445].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[446].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[447].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[448].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[449].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[450].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[451].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[452].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[453].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[454].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[455].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[456].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[457].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[458].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[459].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[461].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[462].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[463].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[464].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[465].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[467].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[468].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[469].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[470].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[471].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[473].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[474].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[476].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[477].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[475].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[478].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[479].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[480].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[481].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[482].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[483].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[484].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[485].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[486].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[487].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[488].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[490].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[491].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[492].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[493].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[494].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[495].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[497].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[498].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[499].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[500].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[501].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[503].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[502].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[504].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[506].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[505].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[507].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[508].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[509].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[510].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[511].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[512].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[513].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[514].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[515].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[516].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[518].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[519].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[520].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[521].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[522].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[523].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[524].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[525].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[526].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[527].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[528].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[529].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[530].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[531].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[532].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[533].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[534].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[535].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[536].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[538].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[540].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[539].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[541].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[542].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[544].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[546].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[545].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[547].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[548].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[550].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[551].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[552].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[554].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[556].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[555].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[557].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[559].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[560].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[562].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[561].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[563].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[564].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[565].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[566].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[567].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[568].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[569].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[570].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[571].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[572].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[573].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[574].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[575].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[576].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[577].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[579].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[580].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[581].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[582].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[583].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[584].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[585].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[586].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[587].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[588].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[589].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[590].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[591].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[592].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[593].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[594].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kairship_proto_rawDesc), len(file_kairship_proto_rawDesc)),
 			NumEnums:      82,
-			NumMessages:   660,
+			NumMessages:   677,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

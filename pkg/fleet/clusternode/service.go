@@ -14,9 +14,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// of is the kind as the API path has it.
-var of = resource.Kind{Version: "v1", Resource: "nodes"}
-
 // Filter says which nodes to list.
 type Filter struct {
 	Name           []string
@@ -41,7 +38,7 @@ func NewService(resources *resource.Service) *Service { return &Service{resource
 
 // List returns a page of the nodes of a member cluster.
 func (s *Service) List(ctx context.Context, in object.Name, args page.Args, f *Filter, order *object.Order, count bool) (*Connection, error) {
-	result, unread, err := s.resources.InMember(ctx, in, of, request(args, f, order, count))
+	result, unread, err := s.resources.InMember(ctx, in, request(args, f, order, count))
 	switch {
 	case err != nil:
 		return nil, err
@@ -53,7 +50,7 @@ func (s *Service) List(ctx context.Context, in object.Name, args page.Args, f *F
 
 // Prefetch starts reading what List will be asked for in each of some member clusters.
 func (s *Service) Prefetch(ctx context.Context, members []object.Name, args page.Args, f *Filter, order *object.Order, count bool) {
-	s.resources.PrefetchInMember(ctx, members, of, request(args, f, order, count))
+	s.resources.PrefetchInMember(ctx, members, request(args, f, order, count))
 }
 
 func request(args page.Args, f *Filter, order *object.Order, count bool) listing.Request {
@@ -62,7 +59,7 @@ func request(args page.Args, f *Filter, order *object.Order, count bool) listing
 	}
 	r := listing.Request{
 		Noun:      TypeName,
-		Types:     []index.Type{{Version: of.Version, Resource: of.Resource}},
+		Types:     []index.Type{{Version: "v1", Resource: "nodes"}},
 		Args:      args,
 		Filter:    listing.Filter{Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
 		Order:     order.Index(index.Order{Field: index.OrderByName}),

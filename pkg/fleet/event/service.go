@@ -17,8 +17,17 @@ type Filter struct {
 	Type, Reason, InvolvedKind, InvolvedName *string
 }
 
+// Members reads what is in member clusters; *resource.Service does.
+type Members interface {
+	InMember(ctx context.Context, in object.Name, r listing.Request) (result *listing.Result, unread string, err error)
+	PrefetchInMember(ctx context.Context, members []object.Name, r listing.Request)
+}
+
 // Service reads events.
 type Service struct {
+	// Members reads those of member clusters.
+	Members Members
+
 	lister *listing.Lister
 }
 
@@ -32,6 +41,23 @@ func (s *Service) List(ctx context.Context, instance string, args page.Args, f *
 		return nil, err
 	}
 	return listing.Decoded(r, New)
+}
+
+// ListInMember returns a page of the events of a member cluster, as collected from it.
+func (s *Service) ListInMember(ctx context.Context, in object.Name, args page.Args, f *Filter, order *object.Order, count bool) (*Connection, error) {
+	r, unread, err := s.Members.InMember(ctx, in, request(nil, args, f, order, count))
+	switch {
+	case err != nil:
+		return nil, err
+	case unread != "":
+		return page.Unread[*Event](unread), nil
+	}
+	return listing.Decoded(r, New)
+}
+
+// PrefetchInMembers starts reading what ListInMember will be asked for in each of some member clusters.
+func (s *Service) PrefetchInMembers(ctx context.Context, members []object.Name, args page.Args, f *Filter, order *object.Order, count bool) {
+	s.Members.PrefetchInMember(ctx, members, request(nil, args, f, order, count))
 }
 
 // About returns a page of the events about one object. Concurrent calls for several objects share a

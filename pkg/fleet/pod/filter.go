@@ -105,6 +105,13 @@ func (a ListArgs) request(instances, members []string, needs Needs) (listing.Req
 	}, nil
 }
 
+// requestIn makes the list of a filter in one member cluster.
+func (a ListArgs) requestIn(in object.Name, needs Needs) (listing.Request, error) {
+	r, err := a.request([]string{in.Instance}, []string{in.Name}, needs)
+	r.Part = &index.FieldEquals{Path: index.PodCluster, Value: in.Name}
+	return r, err
+}
+
 // within narrows a list's instances to those of the filter.
 func (f *Filter) within(instances []string) []string {
 	if f == nil || f.Instances == nil {

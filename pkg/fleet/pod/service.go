@@ -3,9 +3,11 @@ package pod
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
@@ -99,6 +101,53 @@ func (s *Service) Prefetch(ctx context.Context, instances []string, a ListArgs, 
 		return
 	}
 	s.lister.Prefetch(ctx, r, func(rows []*index.Object) { s.prefetch(ctx, rows, needs) })
+}
+
+// ListInMember returns a page of the pods of one member cluster. Concurrent calls for several share a statement.
+func (s *Service) ListInMember(ctx context.Context, in object.Name, a ListArgs, needs Needs) (*Connection, error) {
+	if err := a.Filter.inside([]string{in.Instance}); err != nil {
+		return nil, err
+	}
+	members, err := s.membersOf(ctx, a.Filter)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.requestIn(in, needs)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(members[in.Instance], in.Name) {
+		r.Members = []string{}
+	}
+	result, err := s.lister.ListOne(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	// Facets are counted by a list that is not parted.
+	r.Part, r.Projected.Pods.Clusters = nil, []string{in.Name}
+	return s.page(ctx, result, r, needs)
+}
+
+// PrefetchInMembers starts reading what ListInMember will be asked for in each of some member clusters.
+func (s *Service) PrefetchInMembers(ctx context.Context, of []object.Name, a ListArgs, needs Needs) {
+	members, err := s.membersOf(ctx, a.Filter)
+	if err != nil {
+		return
+	}
+	var parts []index.Part
+	for _, in := range of {
+		if a.Filter.inside([]string{in.Instance}) == nil && slices.Contains(members[in.Instance], in.Name) {
+			parts = append(parts, index.Part{Cluster: v1alpha1.VirtualClusterName(in.Instance), Value: in.Name})
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	r, err := a.requestIn(of[0], needs)
+	if err != nil {
+		return
+	}
+	s.lister.PrefetchParts(ctx, r, parts, func(rows []*index.Object) { s.prefetch(ctx, rows, needs) })
 }
 
 // Members returns the member clusters of some instances that are collected, of which a list with a

@@ -2,6 +2,7 @@ package projected
 
 import (
 	"fmt"
+	"slices"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
@@ -120,7 +121,8 @@ func orderOf(field index.OrderField) projection.OrderField {
 // partsOf are the parts of a list for the projection.
 func partsOf(q *index.ListQuery, parts []index.Part) ([]projection.Part, error) {
 	label := ""
-	if f := q.PartField; len(f) > 0 {
+	ofMembers := q.OfPods() && slices.Equal(q.PartField, index.PodCluster)
+	if f := q.PartField; len(f) > 0 && !ofMembers {
 		if len(f) != 3 || f[0] != "metadata" || f[1] != "labels" {
 			return nil, fmt.Errorf("the projection does not have the field %q", f)
 		}
@@ -129,6 +131,9 @@ func partsOf(q *index.ListQuery, parts []index.Part) ([]projection.Part, error) 
 	all := make([]projection.Part, len(parts))
 	for i, part := range parts {
 		all[i].Instance = v1alpha1.InstanceOfVirtualCluster(part.Cluster)
+		if ofMembers {
+			all[i].Cluster = part.Value
+		}
 		if label != "" {
 			all[i].Label = label + part.Value
 		}

@@ -91,7 +91,7 @@ func (s *Service) ListInAllMembers(ctx context.Context, only []string, of Kind, 
 
 // uncollectedOf returns why the index does not have a kind of a member cluster; nil where it has.
 func (s *Service) uncollectedOf(ctx context.Context, member string, of Kind) (why, err error) {
-	if err := s.askedOf(ctx, member, of); apierror.Is(err, apierror.CodeInvalid) {
+	if err := s.askedOf(ctx, member, []index.Type{of.Type()}); apierror.Is(err, apierror.CodeInvalid) {
 		return err, nil
 	} else if err != nil {
 		return nil, err

@@ -54,17 +54,17 @@ func (r *Resource) ManagedBy() *ManagedBy {
 
 // GetInMember returns one object of a member cluster; nil when there is none of that name.
 func (s *Service) GetInMember(ctx context.Context, in object.Name, of Kind, namespace, name string) (*Resource, error) {
-	c, err := s.ListInMember(ctx, in, of, page.Args{First: new(1)}, &Filter{Name: []string{name}, Namespaces: []string{namespace}}, nil, false, index.Whole)
+	c, err := s.ListInMember(ctx, in, []index.Type{of.Type()}, page.Args{First: new(1)}, &Filter{Name: []string{name}, Namespaces: []string{namespace}}, nil, false, index.Whole)
 	if err != nil || len(c.Nodes) == 0 {
 		return nil, err
 	}
 	return c.Nodes[0], nil
 }
 
-// ListInMember returns a page of objects of one kind in a member cluster of an instance, as collected
-// from it.
-func (s *Service) ListInMember(ctx context.Context, in object.Name, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (*Connection, error) {
-	result, unread, err := s.InMember(ctx, in, of, request(nil, of, args, f, order, count, detail))
+// ListInMember returns a page of objects of some types in a member cluster of an instance, as collected from it. Where
+// there are several types, they have kinds.
+func (s *Service) ListInMember(ctx context.Context, in object.Name, of []index.Type, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (*Connection, error) {
+	result, unread, err := s.InMember(ctx, in, requestOf(nil, of, args, f, order, count, detail))
 	switch {
 	case err != nil:
 		return nil, err
@@ -72,17 +72,28 @@ func (s *Service) ListInMember(ctx context.Context, in object.Name, of Kind, arg
 		return page.Unread[*Resource](unread), nil
 	}
 	return listing.Connection(result, func(o *index.Object) *Resource {
-		one := New(in.Instance, of, o, result.Freshness)
+		one := New(in.Instance, kindAmong(of, o), o, result.Freshness)
 		one.member = in.Name
 		return one
 	}), nil
 }
 
-// InMember reads what a request asks for of one kind in a member cluster of an instance. Where nothing can
-// be read, unread says why.
-func (s *Service) InMember(ctx context.Context, in object.Name, of Kind, r listing.Request) (result *listing.Result, unread string, err error) {
-	if err := of.Validate(); err != nil {
-		return nil, "", err
+// kindAmong returns which of some types an object is of.
+func kindAmong(types []index.Type, o *index.Object) Kind {
+	at := 0
+	if len(types) > 1 {
+		at = max(at, slices.IndexFunc(types, func(t index.Type) bool { return t.Kind == o.Kind }))
+	}
+	return Kind{types[at].Group, types[at].Version, types[at].Resource}
+}
+
+// InMember reads what a request asks for in a member cluster of an instance. Where nothing can be read, unread says
+// why.
+func (s *Service) InMember(ctx context.Context, in object.Name, r listing.Request) (result *listing.Result, unread string, err error) {
+	for _, of := range r.Types {
+		if err := (Kind{of.Group, of.Version, of.Resource}).Validate(); err != nil {
+			return nil, "", err
+		}
 	}
 	joined, err := s.members.Clusters.Joined(ctx)
 	if err != nil {
@@ -95,37 +106,39 @@ func (s *Service) InMember(ctx context.Context, in object.Name, of Kind, r listi
 		}
 		return nil, fmt.Sprintf("objects of %s are not collected: the inventory has no such cluster in this instance", in.Name), nil
 	}
-	if err := s.askedOf(ctx, in.Name, of); err != nil {
+	if err := s.askedOf(ctx, in.Name, r.Types); err != nil {
 		return nil, "", err
 	}
 	result, err = s.lister.ListOne(ctx, r)
 	if err != nil {
 		return nil, "", err
 	}
-	state, err := collection.Kind(ctx, s.members.Watched, in.Name, of.gvr())
-	if err != nil {
-		return nil, "", err
-	}
-	if state == collection.None && !result.Freshness.Stale {
-		result.Freshness = freshness.Freshness{Source: result.Freshness.Source, Stale: true, Message: new(fmt.Sprintf("%s of %s are not collected", of.Resource, in.Name))}
+	for _, of := range r.Types {
+		state, err := collection.Kind(ctx, s.members.Watched, in.Name, of.GroupVersionResource())
+		if err != nil {
+			return nil, "", err
+		}
+		if state == collection.None && !result.Freshness.Stale {
+			result.Freshness = freshness.Freshness{Source: result.Freshness.Source, Stale: true, Message: new(fmt.Sprintf("%s of %s are not collected", of.Resource, in.Name))}
+		}
 	}
 	return result, "", nil
 }
 
 // PrefetchInMembers starts reading what ListInMember will be asked for in each of some member clusters.
-func (s *Service) PrefetchInMembers(ctx context.Context, members []object.Name, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) {
-	s.PrefetchInMember(ctx, members, of, request(nil, of, args, f, order, count, detail))
+func (s *Service) PrefetchInMembers(ctx context.Context, members []object.Name, of []index.Type, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) {
+	s.PrefetchInMember(ctx, members, requestOf(nil, of, args, f, order, count, detail))
 }
 
 // PrefetchInMember starts reading what InMember will be asked for in each of some member clusters.
-func (s *Service) PrefetchInMember(ctx context.Context, members []object.Name, of Kind, r listing.Request) {
+func (s *Service) PrefetchInMember(ctx context.Context, members []object.Name, r listing.Request) {
 	joined, err := s.members.Clusters.Joined(ctx)
-	if err != nil || of.Validate() != nil {
+	if err != nil {
 		return
 	}
 	var parts []index.Part
 	for _, in := range members {
-		if slices.Contains(joined[in.Instance], in.Name) && s.askedOf(ctx, in.Name, of) == nil {
+		if slices.Contains(joined[in.Instance], in.Name) && s.askedOf(ctx, in.Name, r.Types) == nil {
 			parts = append(parts, index.Part{Cluster: in.Name})
 		}
 	}
@@ -136,15 +149,25 @@ func (s *Service) PrefetchInMember(ctx context.Context, members []object.Name, o
 	}
 }
 
-// askedOf refuses a kind that is not to be collected of a member cluster.
-func (s *Service) askedOf(ctx context.Context, member string, of Kind) error {
+// askedOf refuses a type that is not to be collected of a member cluster.
+func (s *Service) askedOf(ctx context.Context, member string, types []index.Type) error {
 	asked, err := collection.Asked(ctx, s.members.Watched, member)
-	if err != nil || asked.Has(of.gvr()) {
+	if err != nil {
 		return err
 	}
+	for _, of := range types {
+		if !asked.Has(of.GroupVersionResource()) {
+			return notCollected(member, of, asked)
+		}
+	}
+	return nil
+}
+
+// notCollected is the error of a type that is not to be collected of a member cluster.
+func notCollected(member string, of index.Type, asked collection.Kinds) error {
 	more := ". An administrator can add it to spec.collect.ofMembers of the Instance"
-	if access.IsSecret(index.Type{Group: of.Group, Version: of.Version, Resource: of.Resource}) {
+	if access.IsSecret(of) {
 		more = ""
 	}
-	return apierror.Invalid("resource", "%q of %s is not collected of %s; these are: %s%s", of.Resource, of.gvr().GroupVersion(), member, asked, more)
+	return apierror.Invalid("resource", "%q of %s is not collected of %s; these are: %s%s", of.Resource, of.GroupVersionResource().GroupVersion(), member, asked, more)
 }

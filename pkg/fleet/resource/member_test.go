@@ -48,7 +48,7 @@ func TestKindsOfMembers(t *testing.T) {
 		{"networking.k8s.io", "v1", "ingresses"}, {"networking.k8s.io", "v1", "ingressclasses"},
 	} {
 		i := &indexed{}
-		if _, err := memberService(t, i).ListInMember(t.Context(), inM1, of, page.Args{}, nil, nil, false, index.Metadata); err != nil || i.asked != 1 {
+		if _, err := memberService(t, i).ListInMember(t.Context(), inM1, []index.Type{of.Type()}, page.Args{}, nil, nil, false, index.Metadata); err != nil || i.asked != 1 {
 			t.Errorf("%v: %v after %d requests", of, err, i.asked)
 		}
 	}
@@ -57,8 +57,8 @@ func TestKindsOfMembers(t *testing.T) {
 	} {
 		i := &indexed{}
 		s := memberService(t, i)
-		_, err := s.ListInMember(t.Context(), inM1, of, page.Args{}, nil, nil, false, index.Metadata)
-		s.PrefetchInMembers(t.Context(), []object.Name{inM1}, of, page.Args{}, nil, nil, false, index.Metadata)
+		_, err := s.ListInMember(t.Context(), inM1, []index.Type{of.Type()}, page.Args{}, nil, nil, false, index.Metadata)
+		s.PrefetchInMembers(t.Context(), []object.Name{inM1}, []index.Type{of.Type()}, page.Args{}, nil, nil, false, index.Metadata)
 		if !apierror.Is(err, apierror.CodeInvalid) || i.asked+len(i.ahead) > 0 {
 			t.Errorf("%v: got %v after %d requests", of, err, i.asked+len(i.ahead))
 		}
@@ -74,11 +74,11 @@ func TestOnlyMembersOfTheInstance(t *testing.T) {
 	for _, name := range []string{"m3", "m9", "k-alpha", "k-beta", ""} {
 		i := &indexed{items: []*index.Object{fleettest.Object(t, fleettest.Row(index.Deployments, "m3", "shop", "web"), index.Metadata)}}
 		s, in := memberService(t, i), object.Name{Instance: "alpha", Name: name}
-		c, err := s.ListInMember(t.Context(), in, services, page.Args{}, nil, nil, true, index.Metadata)
+		c, err := s.ListInMember(t.Context(), in, []index.Type{services.Type()}, page.Args{}, nil, nil, true, index.Metadata)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.PrefetchInMembers(t.Context(), []object.Name{in}, services, page.Args{}, nil, nil, true, index.Metadata)
+		s.PrefetchInMembers(t.Context(), []object.Name{in}, []index.Type{services.Type()}, page.Args{}, nil, nil, true, index.Metadata)
 		want := "objects of " + name + " are not collected: the inventory has no such cluster in this instance"
 		if i.asked+len(i.ahead) > 0 || len(c.Nodes) > 0 || c.TotalCount != nil || !c.Freshness.Stale || c.Freshness.ObservedAt != nil || *c.Freshness.Message != want {
 			t.Errorf("%q: %d requests, %+v", name, i.asked+len(i.ahead), c)
@@ -87,7 +87,7 @@ func TestOnlyMembersOfTheInstance(t *testing.T) {
 			t.Errorf("%q: got %+v, %v", name, one, err)
 		}
 	}
-	_, err := memberService(t, &indexed{}).ListInMember(t.Context(), object.Name{Instance: "alpha", Name: "m9"}, services, page.Args{First: new(0)}, nil, nil, false, index.Metadata)
+	_, err := memberService(t, &indexed{}).ListInMember(t.Context(), object.Name{Instance: "alpha", Name: "m9"}, []index.Type{services.Type()}, page.Args{First: new(0)}, nil, nil, false, index.Metadata)
 	if e, ok := errors.AsType[*apierror.Error](err); !ok || e.Argument != "first" {
 		t.Errorf("arguments are checked in any case: %v", err)
 	}
@@ -96,7 +96,7 @@ func TestOnlyMembersOfTheInstance(t *testing.T) {
 // TestMembersAreReadTogether prefetches with one call what is asked of several members.
 func TestMembersAreReadTogether(t *testing.T) {
 	i := &indexed{}
-	memberService(t, i).PrefetchInMembers(t.Context(), []object.Name{inM1, {Instance: "alpha", Name: "m9"}, {Instance: "beta", Name: "m3"}}, services, page.Args{}, nil, nil, false, index.Metadata)
+	memberService(t, i).PrefetchInMembers(t.Context(), []object.Name{inM1, {Instance: "alpha", Name: "m9"}, {Instance: "beta", Name: "m3"}}, []index.Type{services.Type()}, page.Args{}, nil, nil, false, index.Metadata)
 	if !slices.Equal(i.ahead, []index.Part{{Cluster: "m1"}, {Cluster: "m3"}}) {
 		t.Errorf("%v was read ahead", i.ahead)
 	}
@@ -107,7 +107,7 @@ func TestMembersAreReadTogether(t *testing.T) {
 func TestInMember(t *testing.T) {
 	i := &indexed{items: []*index.Object{fleettest.Object(t, fleettest.Row(index.Deployments, "m1", "shop", "web"), index.Metadata)}}
 	s, deployments := memberService(t, i), Kind{"apps", "v1", "deployments"}
-	c, err := s.ListInMember(t.Context(), inM1, deployments, page.Args{}, nil, nil, true, index.Metadata)
+	c, err := s.ListInMember(t.Context(), inM1, []index.Type{deployments.Type()}, page.Args{}, nil, nil, true, index.Metadata)
 	if err != nil || len(c.Nodes) != 1 {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -122,7 +122,7 @@ func TestInMember(t *testing.T) {
 	if !c.Freshness.Stale || !strings.Contains(*c.Freshness.Message, "m1") && !strings.Contains(*c.Freshness.Message, "collector") {
 		t.Errorf("what is not collected is %+v", c.Freshness)
 	}
-	if _, err := s.ListInMember(t.Context(), object.Name{Instance: "alpha", Name: "m2"}, deployments, page.Args{After: c.PageInfo.EndCursor}, nil, nil, true, index.Metadata); err == nil || !strings.Contains(err.Error(), "another list") {
+	if _, err := s.ListInMember(t.Context(), object.Name{Instance: "alpha", Name: "m2"}, []index.Type{deployments.Type()}, page.Args{After: c.PageInfo.EndCursor}, nil, nil, true, index.Metadata); err == nil || !strings.Contains(err.Error(), "another list") {
 		t.Errorf("the cursor of another member: %v", err)
 	}
 	if one := New("alpha", deployments, i.items[0], freshness.Freshness{}); one.ClusterName() != nil || one.ManagedBy() != nil {

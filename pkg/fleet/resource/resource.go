@@ -48,6 +48,11 @@ func (k Kind) gvr() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: k.Group, Version: k.Version, Resource: k.Resource}
 }
 
+// Type is the kind as the index has it.
+func (k Kind) Type() index.Type {
+	return index.Type{Group: k.Group, Version: k.Version, Resource: k.Resource}
+}
+
 // Resource is an object of any kind: of an instance, or of one of its member clusters.
 type Resource struct {
 	object.Object
@@ -272,12 +277,16 @@ func (s *Service) Prefetch(ctx context.Context, instances []string, of Kind, arg
 }
 
 func request(instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) listing.Request {
+	return requestOf(instances, []index.Type{of.Type()}, args, f, order, count, detail)
+}
+
+func requestOf(instances []string, types []index.Type, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) listing.Request {
 	if f == nil {
 		f = &Filter{}
 	}
 	return listing.Request{
 		Noun:      TypeName,
-		Types:     []index.Type{{Group: of.Group, Version: of.Version, Resource: of.Resource}},
+		Types:     types,
 		Instances: instances,
 		Args:      args,
 		Filter:    listing.Filter{Namespaces: f.Namespaces, Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector, Owner: f.Owner},

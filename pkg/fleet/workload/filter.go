@@ -159,7 +159,7 @@ func (f *Filter) types() []index.Type {
 	if f.Kinds == nil && f.CustomKinds != nil {
 		return nil
 	}
-	return indexTypes(f.Kinds)
+	return TypesOf(f.Kinds)
 }
 
 // custom are the custom workloads that a list with the filter has; nil for none.

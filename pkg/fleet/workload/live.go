@@ -176,7 +176,7 @@ func (f *Filter) Of() []string {
 // Types are the types of the kinds of the filter that are not custom.
 func (f *Filter) Types() []index.Type {
 	if f == nil {
-		return indexTypes(nil)
+		return TypesOf(nil)
 	}
 	return f.types()
 }

@@ -167,8 +167,8 @@ func (k Kind) indexType() index.Type {
 	return index.Type{Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Kind: k.GVK().Kind}
 }
 
-// indexTypes are the types of some kinds, of all where none are named. Custom ones have none.
-func indexTypes(kinds []Kind) []index.Type {
+// TypesOf are the types of some kinds, of all where kinds is nil. Custom ones have none.
+func TypesOf(kinds []Kind) []index.Type {
 	if kinds == nil {
 		kinds = Kinds()
 	}

@@ -42,9 +42,17 @@ func Lists(s *ast.Schema) []List {
 }
 
 // ObjectLists are the lists of objects, which have names; others are of what is counted in objects, and of what users
-// did with objects.
+// did with objects. The lists of a member cluster that have a name of their own are left out: they are compared with its
+// list of any kind.
 func ObjectLists(s *ast.Schema) []List {
-	return slices.DeleteFunc(Lists(s), func(l List) bool { return s.Types[l.Node].Fields.ForName("name") == nil || l.Node == "ActivityEntry" })
+	return slices.DeleteFunc(Lists(s), func(l List) bool {
+		return s.Types[l.Node].Fields.ForName("name") == nil || l.Node == "ActivityEntry" || l.OfMember()
+	})
+}
+
+// OfMember reports whether the list has objects of certain kinds in a member cluster.
+func (l List) OfMember() bool {
+	return l.Parent == "MemberCluster" && (l.Node == "Resource" || l.Node == "Event") && l.Field.Name != "resources"
 }
 
 // Arguments are all arguments of all fields, with the fields of inputs written

@@ -208,12 +208,30 @@ const (
 	// KairshipListClusterNodesProcedure is the fully-qualified name of the Kairship's ListClusterNodes
 	// RPC.
 	KairshipListClusterNodesProcedure = "/kairship.v1.Kairship/ListClusterNodes"
+	// KairshipListMemberClusterEventsProcedure is the fully-qualified name of the Kairship's
+	// ListMemberClusterEvents RPC.
+	KairshipListMemberClusterEventsProcedure = "/kairship.v1.Kairship/ListMemberClusterEvents"
+	// KairshipListMemberClusterIngressesProcedure is the fully-qualified name of the Kairship's
+	// ListMemberClusterIngresses RPC.
+	KairshipListMemberClusterIngressesProcedure = "/kairship.v1.Kairship/ListMemberClusterIngresses"
+	// KairshipListMemberClusterNamespacesProcedure is the fully-qualified name of the Kairship's
+	// ListMemberClusterNamespaces RPC.
+	KairshipListMemberClusterNamespacesProcedure = "/kairship.v1.Kairship/ListMemberClusterNamespaces"
+	// KairshipListMemberClusterPodsProcedure is the fully-qualified name of the Kairship's
+	// ListMemberClusterPods RPC.
+	KairshipListMemberClusterPodsProcedure = "/kairship.v1.Kairship/ListMemberClusterPods"
 	// KairshipListMemberClusterResourcesProcedure is the fully-qualified name of the Kairship's
 	// ListMemberClusterResources RPC.
 	KairshipListMemberClusterResourcesProcedure = "/kairship.v1.Kairship/ListMemberClusterResources"
+	// KairshipListMemberClusterServicesProcedure is the fully-qualified name of the Kairship's
+	// ListMemberClusterServices RPC.
+	KairshipListMemberClusterServicesProcedure = "/kairship.v1.Kairship/ListMemberClusterServices"
 	// KairshipListMemberClusterTimelineProcedure is the fully-qualified name of the Kairship's
 	// ListMemberClusterTimeline RPC.
 	KairshipListMemberClusterTimelineProcedure = "/kairship.v1.Kairship/ListMemberClusterTimeline"
+	// KairshipListMemberClusterWorkloadsProcedure is the fully-qualified name of the Kairship's
+	// ListMemberClusterWorkloads RPC.
+	KairshipListMemberClusterWorkloadsProcedure = "/kairship.v1.Kairship/ListMemberClusterWorkloads"
 	// KairshipListMemberClustersProcedure is the fully-qualified name of the Kairship's
 	// ListMemberClusters RPC.
 	KairshipListMemberClustersProcedure = "/kairship.v1.Kairship/ListMemberClusters"
@@ -654,6 +672,16 @@ type KairshipClient interface {
 	// A role on the whole instance shows all of them, a role in some namespaces none. A member that is not in the
 	// inventory is not collected, as `freshness` then says.
 	ListClusterNodes(context.Context, *connect.Request[kairshipv1.ListClusterNodesRequest]) (*connect.Response[kairshipv1.ListClusterNodesResponse], error)
+	// Kubernetes events of a member cluster, as collected from it.
+	ListMemberClusterEvents(context.Context, *connect.Request[kairshipv1.ListMemberClusterEventsRequest]) (*connect.Response[kairshipv1.ListMemberClusterEventsResponse], error)
+	// The Ingresses of a member cluster, whoever put them there.
+	ListMemberClusterIngresses(context.Context, *connect.Request[kairshipv1.ListMemberClusterIngressesRequest]) (*connect.Response[kairshipv1.ListMemberClusterIngressesResponse], error)
+	// The namespaces of a member cluster.
+	ListMemberClusterNamespaces(context.Context, *connect.Request[kairshipv1.ListMemberClusterNamespacesRequest]) (*connect.Response[kairshipv1.ListMemberClusterNamespacesResponse], error)
+	// The pods of a member cluster.
+	//
+	// A member that is not in the inventory is not collected, and has none here.
+	ListMemberClusterPods(context.Context, *connect.Request[kairshipv1.ListMemberClusterPodsRequest]) (*connect.Response[kairshipv1.ListMemberClusterPodsResponse], error)
 	// Objects that are in the member cluster, also those that others than Karmada put there, as collected from it.
 	//
 	// Pods, Nodes, Services, Namespaces, Events, Ingresses, PersistentVolumeClaims, workloads, what these make, and
@@ -662,10 +690,16 @@ type KairshipClient interface {
 	// some namespaces shows those in these namespaces, where a workload of the namespace was sent to the member; use
 	// `Instance.resources` with the argument `cluster`.
 	ListMemberClusterResources(context.Context, *connect.Request[kairshipv1.ListMemberClusterResourcesRequest]) (*connect.Response[kairshipv1.ListMemberClusterResourcesResponse], error)
+	// The Services of a member cluster, whoever put them there.
+	ListMemberClusterServices(context.Context, *connect.Request[kairshipv1.ListMemberClusterServicesRequest]) (*connect.Response[kairshipv1.ListMemberClusterServicesResponse], error)
 	// What changed of it.
 	//
 	// its joining and leaving, readiness, version and taints, the latest change first.
 	ListMemberClusterTimeline(context.Context, *connect.Request[kairshipv1.ListMemberClusterTimelineRequest]) (*connect.Response[kairshipv1.ListMemberClusterTimelineResponse], error)
+	// Deployments, StatefulSets, DaemonSets, Jobs and CronJobs in a member cluster, whoever put them there.
+	//
+	// They are as collected from it: `managedBy` has the Work of those that Karmada put there, `runs` the pods.
+	ListMemberClusterWorkloads(context.Context, *connect.Request[kairshipv1.ListMemberClusterWorkloadsRequest]) (*connect.Response[kairshipv1.ListMemberClusterWorkloadsResponse], error)
 	// The clusters that are joined to the instance, as Karmada sees them.
 	ListMemberClusters(context.Context, *connect.Request[kairshipv1.ListMemberClustersRequest]) (*connect.Response[kairshipv1.ListMemberClustersResponse], error)
 	// Have workloads scheduled to a member cluster again.
@@ -1368,6 +1402,34 @@ func NewKairshipClient(httpClient connect.HTTPClient, baseURL string, opts ...co
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listMemberClusterEvents: connect.NewClient[kairshipv1.ListMemberClusterEventsRequest, kairshipv1.ListMemberClusterEventsResponse](
+			httpClient,
+			baseURL+KairshipListMemberClusterEventsProcedure,
+			connect.WithSchema(kairshipMethods.ByName("ListMemberClusterEvents")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listMemberClusterIngresses: connect.NewClient[kairshipv1.ListMemberClusterIngressesRequest, kairshipv1.ListMemberClusterIngressesResponse](
+			httpClient,
+			baseURL+KairshipListMemberClusterIngressesProcedure,
+			connect.WithSchema(kairshipMethods.ByName("ListMemberClusterIngresses")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listMemberClusterNamespaces: connect.NewClient[kairshipv1.ListMemberClusterNamespacesRequest, kairshipv1.ListMemberClusterNamespacesResponse](
+			httpClient,
+			baseURL+KairshipListMemberClusterNamespacesProcedure,
+			connect.WithSchema(kairshipMethods.ByName("ListMemberClusterNamespaces")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listMemberClusterPods: connect.NewClient[kairshipv1.ListMemberClusterPodsRequest, kairshipv1.ListMemberClusterPodsResponse](
+			httpClient,
+			baseURL+KairshipListMemberClusterPodsProcedure,
+			connect.WithSchema(kairshipMethods.ByName("ListMemberClusterPods")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		listMemberClusterResources: connect.NewClient[kairshipv1.ListMemberClusterResourcesRequest, kairshipv1.ListMemberClusterResourcesResponse](
 			httpClient,
 			baseURL+KairshipListMemberClusterResourcesProcedure,
@@ -1375,10 +1437,24 @@ func NewKairshipClient(httpClient connect.HTTPClient, baseURL string, opts ...co
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listMemberClusterServices: connect.NewClient[kairshipv1.ListMemberClusterServicesRequest, kairshipv1.ListMemberClusterServicesResponse](
+			httpClient,
+			baseURL+KairshipListMemberClusterServicesProcedure,
+			connect.WithSchema(kairshipMethods.ByName("ListMemberClusterServices")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		listMemberClusterTimeline: connect.NewClient[kairshipv1.ListMemberClusterTimelineRequest, kairshipv1.ListMemberClusterTimelineResponse](
 			httpClient,
 			baseURL+KairshipListMemberClusterTimelineProcedure,
 			connect.WithSchema(kairshipMethods.ByName("ListMemberClusterTimeline")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listMemberClusterWorkloads: connect.NewClient[kairshipv1.ListMemberClusterWorkloadsRequest, kairshipv1.ListMemberClusterWorkloadsResponse](
+			httpClient,
+			baseURL+KairshipListMemberClusterWorkloadsProcedure,
+			connect.WithSchema(kairshipMethods.ByName("ListMemberClusterWorkloads")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
@@ -1943,8 +2019,14 @@ type kairshipClient struct {
 	getMemberClusterUsage                 *connect.Client[kairshipv1.GetMemberClusterUsageRequest, kairshipv1.GetMemberClusterUsageResponse]
 	joinCluster                           *connect.Client[kairshipv1.JoinClusterRequest, kairshipv1.JoinClusterResponse]
 	listClusterNodes                      *connect.Client[kairshipv1.ListClusterNodesRequest, kairshipv1.ListClusterNodesResponse]
+	listMemberClusterEvents               *connect.Client[kairshipv1.ListMemberClusterEventsRequest, kairshipv1.ListMemberClusterEventsResponse]
+	listMemberClusterIngresses            *connect.Client[kairshipv1.ListMemberClusterIngressesRequest, kairshipv1.ListMemberClusterIngressesResponse]
+	listMemberClusterNamespaces           *connect.Client[kairshipv1.ListMemberClusterNamespacesRequest, kairshipv1.ListMemberClusterNamespacesResponse]
+	listMemberClusterPods                 *connect.Client[kairshipv1.ListMemberClusterPodsRequest, kairshipv1.ListMemberClusterPodsResponse]
 	listMemberClusterResources            *connect.Client[kairshipv1.ListMemberClusterResourcesRequest, kairshipv1.ListMemberClusterResourcesResponse]
+	listMemberClusterServices             *connect.Client[kairshipv1.ListMemberClusterServicesRequest, kairshipv1.ListMemberClusterServicesResponse]
 	listMemberClusterTimeline             *connect.Client[kairshipv1.ListMemberClusterTimelineRequest, kairshipv1.ListMemberClusterTimelineResponse]
+	listMemberClusterWorkloads            *connect.Client[kairshipv1.ListMemberClusterWorkloadsRequest, kairshipv1.ListMemberClusterWorkloadsResponse]
 	listMemberClusters                    *connect.Client[kairshipv1.ListMemberClustersRequest, kairshipv1.ListMemberClustersResponse]
 	uncordonMemberCluster                 *connect.Client[kairshipv1.UncordonMemberClusterRequest, kairshipv1.UncordonMemberClusterResponse]
 	unjoinCluster                         *connect.Client[kairshipv1.UnjoinClusterRequest, kairshipv1.UnjoinClusterResponse]
@@ -2339,14 +2421,44 @@ func (c *kairshipClient) ListClusterNodes(ctx context.Context, req *connect.Requ
 	return c.listClusterNodes.CallUnary(ctx, req)
 }
 
+// ListMemberClusterEvents calls kairship.v1.Kairship.ListMemberClusterEvents.
+func (c *kairshipClient) ListMemberClusterEvents(ctx context.Context, req *connect.Request[kairshipv1.ListMemberClusterEventsRequest]) (*connect.Response[kairshipv1.ListMemberClusterEventsResponse], error) {
+	return c.listMemberClusterEvents.CallUnary(ctx, req)
+}
+
+// ListMemberClusterIngresses calls kairship.v1.Kairship.ListMemberClusterIngresses.
+func (c *kairshipClient) ListMemberClusterIngresses(ctx context.Context, req *connect.Request[kairshipv1.ListMemberClusterIngressesRequest]) (*connect.Response[kairshipv1.ListMemberClusterIngressesResponse], error) {
+	return c.listMemberClusterIngresses.CallUnary(ctx, req)
+}
+
+// ListMemberClusterNamespaces calls kairship.v1.Kairship.ListMemberClusterNamespaces.
+func (c *kairshipClient) ListMemberClusterNamespaces(ctx context.Context, req *connect.Request[kairshipv1.ListMemberClusterNamespacesRequest]) (*connect.Response[kairshipv1.ListMemberClusterNamespacesResponse], error) {
+	return c.listMemberClusterNamespaces.CallUnary(ctx, req)
+}
+
+// ListMemberClusterPods calls kairship.v1.Kairship.ListMemberClusterPods.
+func (c *kairshipClient) ListMemberClusterPods(ctx context.Context, req *connect.Request[kairshipv1.ListMemberClusterPodsRequest]) (*connect.Response[kairshipv1.ListMemberClusterPodsResponse], error) {
+	return c.listMemberClusterPods.CallUnary(ctx, req)
+}
+
 // ListMemberClusterResources calls kairship.v1.Kairship.ListMemberClusterResources.
 func (c *kairshipClient) ListMemberClusterResources(ctx context.Context, req *connect.Request[kairshipv1.ListMemberClusterResourcesRequest]) (*connect.Response[kairshipv1.ListMemberClusterResourcesResponse], error) {
 	return c.listMemberClusterResources.CallUnary(ctx, req)
 }
 
+// ListMemberClusterServices calls kairship.v1.Kairship.ListMemberClusterServices.
+func (c *kairshipClient) ListMemberClusterServices(ctx context.Context, req *connect.Request[kairshipv1.ListMemberClusterServicesRequest]) (*connect.Response[kairshipv1.ListMemberClusterServicesResponse], error) {
+	return c.listMemberClusterServices.CallUnary(ctx, req)
+}
+
 // ListMemberClusterTimeline calls kairship.v1.Kairship.ListMemberClusterTimeline.
 func (c *kairshipClient) ListMemberClusterTimeline(ctx context.Context, req *connect.Request[kairshipv1.ListMemberClusterTimelineRequest]) (*connect.Response[kairshipv1.ListMemberClusterTimelineResponse], error) {
 	return c.listMemberClusterTimeline.CallUnary(ctx, req)
+}
+
+// ListMemberClusterWorkloads calls kairship.v1.Kairship.ListMemberClusterWorkloads.
+func (c *kairshipClient) ListMemberClusterWorkloads(ctx context.Context, req *connect.Request[kairshipv1.ListMemberClusterWorkloadsRequest]) (*connect.Response[kairshipv1.ListMemberClusterWorkloadsResponse], error) {
+	return c.listMemberClusterWorkloads.CallUnary(ctx, req)
 }
 
 // ListMemberClusters calls kairship.v1.Kairship.ListMemberClusters.
@@ -2964,6 +3076,16 @@ type KairshipHandler interface {
 	// A role on the whole instance shows all of them, a role in some namespaces none. A member that is not in the
 	// inventory is not collected, as `freshness` then says.
 	ListClusterNodes(context.Context, *connect.Request[kairshipv1.ListClusterNodesRequest]) (*connect.Response[kairshipv1.ListClusterNodesResponse], error)
+	// Kubernetes events of a member cluster, as collected from it.
+	ListMemberClusterEvents(context.Context, *connect.Request[kairshipv1.ListMemberClusterEventsRequest]) (*connect.Response[kairshipv1.ListMemberClusterEventsResponse], error)
+	// The Ingresses of a member cluster, whoever put them there.
+	ListMemberClusterIngresses(context.Context, *connect.Request[kairshipv1.ListMemberClusterIngressesRequest]) (*connect.Response[kairshipv1.ListMemberClusterIngressesResponse], error)
+	// The namespaces of a member cluster.
+	ListMemberClusterNamespaces(context.Context, *connect.Request[kairshipv1.ListMemberClusterNamespacesRequest]) (*connect.Response[kairshipv1.ListMemberClusterNamespacesResponse], error)
+	// The pods of a member cluster.
+	//
+	// A member that is not in the inventory is not collected, and has none here.
+	ListMemberClusterPods(context.Context, *connect.Request[kairshipv1.ListMemberClusterPodsRequest]) (*connect.Response[kairshipv1.ListMemberClusterPodsResponse], error)
 	// Objects that are in the member cluster, also those that others than Karmada put there, as collected from it.
 	//
 	// Pods, Nodes, Services, Namespaces, Events, Ingresses, PersistentVolumeClaims, workloads, what these make, and
@@ -2972,10 +3094,16 @@ type KairshipHandler interface {
 	// some namespaces shows those in these namespaces, where a workload of the namespace was sent to the member; use
 	// `Instance.resources` with the argument `cluster`.
 	ListMemberClusterResources(context.Context, *connect.Request[kairshipv1.ListMemberClusterResourcesRequest]) (*connect.Response[kairshipv1.ListMemberClusterResourcesResponse], error)
+	// The Services of a member cluster, whoever put them there.
+	ListMemberClusterServices(context.Context, *connect.Request[kairshipv1.ListMemberClusterServicesRequest]) (*connect.Response[kairshipv1.ListMemberClusterServicesResponse], error)
 	// What changed of it.
 	//
 	// its joining and leaving, readiness, version and taints, the latest change first.
 	ListMemberClusterTimeline(context.Context, *connect.Request[kairshipv1.ListMemberClusterTimelineRequest]) (*connect.Response[kairshipv1.ListMemberClusterTimelineResponse], error)
+	// Deployments, StatefulSets, DaemonSets, Jobs and CronJobs in a member cluster, whoever put them there.
+	//
+	// They are as collected from it: `managedBy` has the Work of those that Karmada put there, `runs` the pods.
+	ListMemberClusterWorkloads(context.Context, *connect.Request[kairshipv1.ListMemberClusterWorkloadsRequest]) (*connect.Response[kairshipv1.ListMemberClusterWorkloadsResponse], error)
 	// The clusters that are joined to the instance, as Karmada sees them.
 	ListMemberClusters(context.Context, *connect.Request[kairshipv1.ListMemberClustersRequest]) (*connect.Response[kairshipv1.ListMemberClustersResponse], error)
 	// Have workloads scheduled to a member cluster again.
@@ -3674,6 +3802,34 @@ func NewKairshipHandler(svc KairshipHandler, opts ...connect.HandlerOption) (str
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	kairshipListMemberClusterEventsHandler := connect.NewUnaryHandler(
+		KairshipListMemberClusterEventsProcedure,
+		svc.ListMemberClusterEvents,
+		connect.WithSchema(kairshipMethods.ByName("ListMemberClusterEvents")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	kairshipListMemberClusterIngressesHandler := connect.NewUnaryHandler(
+		KairshipListMemberClusterIngressesProcedure,
+		svc.ListMemberClusterIngresses,
+		connect.WithSchema(kairshipMethods.ByName("ListMemberClusterIngresses")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	kairshipListMemberClusterNamespacesHandler := connect.NewUnaryHandler(
+		KairshipListMemberClusterNamespacesProcedure,
+		svc.ListMemberClusterNamespaces,
+		connect.WithSchema(kairshipMethods.ByName("ListMemberClusterNamespaces")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	kairshipListMemberClusterPodsHandler := connect.NewUnaryHandler(
+		KairshipListMemberClusterPodsProcedure,
+		svc.ListMemberClusterPods,
+		connect.WithSchema(kairshipMethods.ByName("ListMemberClusterPods")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	kairshipListMemberClusterResourcesHandler := connect.NewUnaryHandler(
 		KairshipListMemberClusterResourcesProcedure,
 		svc.ListMemberClusterResources,
@@ -3681,10 +3837,24 @@ func NewKairshipHandler(svc KairshipHandler, opts ...connect.HandlerOption) (str
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	kairshipListMemberClusterServicesHandler := connect.NewUnaryHandler(
+		KairshipListMemberClusterServicesProcedure,
+		svc.ListMemberClusterServices,
+		connect.WithSchema(kairshipMethods.ByName("ListMemberClusterServices")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	kairshipListMemberClusterTimelineHandler := connect.NewUnaryHandler(
 		KairshipListMemberClusterTimelineProcedure,
 		svc.ListMemberClusterTimeline,
 		connect.WithSchema(kairshipMethods.ByName("ListMemberClusterTimeline")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	kairshipListMemberClusterWorkloadsHandler := connect.NewUnaryHandler(
+		KairshipListMemberClusterWorkloadsProcedure,
+		svc.ListMemberClusterWorkloads,
+		connect.WithSchema(kairshipMethods.ByName("ListMemberClusterWorkloads")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -4309,10 +4479,22 @@ func NewKairshipHandler(svc KairshipHandler, opts ...connect.HandlerOption) (str
 			kairshipJoinClusterHandler.ServeHTTP(w, r)
 		case KairshipListClusterNodesProcedure:
 			kairshipListClusterNodesHandler.ServeHTTP(w, r)
+		case KairshipListMemberClusterEventsProcedure:
+			kairshipListMemberClusterEventsHandler.ServeHTTP(w, r)
+		case KairshipListMemberClusterIngressesProcedure:
+			kairshipListMemberClusterIngressesHandler.ServeHTTP(w, r)
+		case KairshipListMemberClusterNamespacesProcedure:
+			kairshipListMemberClusterNamespacesHandler.ServeHTTP(w, r)
+		case KairshipListMemberClusterPodsProcedure:
+			kairshipListMemberClusterPodsHandler.ServeHTTP(w, r)
 		case KairshipListMemberClusterResourcesProcedure:
 			kairshipListMemberClusterResourcesHandler.ServeHTTP(w, r)
+		case KairshipListMemberClusterServicesProcedure:
+			kairshipListMemberClusterServicesHandler.ServeHTTP(w, r)
 		case KairshipListMemberClusterTimelineProcedure:
 			kairshipListMemberClusterTimelineHandler.ServeHTTP(w, r)
+		case KairshipListMemberClusterWorkloadsProcedure:
+			kairshipListMemberClusterWorkloadsHandler.ServeHTTP(w, r)
 		case KairshipListMemberClustersProcedure:
 			kairshipListMemberClustersHandler.ServeHTTP(w, r)
 		case KairshipUncordonMemberClusterProcedure:
@@ -4724,12 +4906,36 @@ func (UnimplementedKairshipHandler) ListClusterNodes(context.Context, *connect.R
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ListClusterNodes is not implemented"))
 }
 
+func (UnimplementedKairshipHandler) ListMemberClusterEvents(context.Context, *connect.Request[kairshipv1.ListMemberClusterEventsRequest]) (*connect.Response[kairshipv1.ListMemberClusterEventsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ListMemberClusterEvents is not implemented"))
+}
+
+func (UnimplementedKairshipHandler) ListMemberClusterIngresses(context.Context, *connect.Request[kairshipv1.ListMemberClusterIngressesRequest]) (*connect.Response[kairshipv1.ListMemberClusterIngressesResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ListMemberClusterIngresses is not implemented"))
+}
+
+func (UnimplementedKairshipHandler) ListMemberClusterNamespaces(context.Context, *connect.Request[kairshipv1.ListMemberClusterNamespacesRequest]) (*connect.Response[kairshipv1.ListMemberClusterNamespacesResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ListMemberClusterNamespaces is not implemented"))
+}
+
+func (UnimplementedKairshipHandler) ListMemberClusterPods(context.Context, *connect.Request[kairshipv1.ListMemberClusterPodsRequest]) (*connect.Response[kairshipv1.ListMemberClusterPodsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ListMemberClusterPods is not implemented"))
+}
+
 func (UnimplementedKairshipHandler) ListMemberClusterResources(context.Context, *connect.Request[kairshipv1.ListMemberClusterResourcesRequest]) (*connect.Response[kairshipv1.ListMemberClusterResourcesResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ListMemberClusterResources is not implemented"))
 }
 
+func (UnimplementedKairshipHandler) ListMemberClusterServices(context.Context, *connect.Request[kairshipv1.ListMemberClusterServicesRequest]) (*connect.Response[kairshipv1.ListMemberClusterServicesResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ListMemberClusterServices is not implemented"))
+}
+
 func (UnimplementedKairshipHandler) ListMemberClusterTimeline(context.Context, *connect.Request[kairshipv1.ListMemberClusterTimelineRequest]) (*connect.Response[kairshipv1.ListMemberClusterTimelineResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ListMemberClusterTimeline is not implemented"))
+}
+
+func (UnimplementedKairshipHandler) ListMemberClusterWorkloads(context.Context, *connect.Request[kairshipv1.ListMemberClusterWorkloadsRequest]) (*connect.Response[kairshipv1.ListMemberClusterWorkloadsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ListMemberClusterWorkloads is not implemented"))
 }
 
 func (UnimplementedKairshipHandler) ListMemberClusters(context.Context, *connect.Request[kairshipv1.ListMemberClustersRequest]) (*connect.Response[kairshipv1.ListMemberClustersResponse], error) {
