@@ -114,8 +114,8 @@ func (w *world) podCases(list schema.List) []filterCase {
 		{argument: "filter.ready", value: false, match: func(i item) bool { return !readyPod(i) }, why: "those that are not"},
 		{argument: "filter.ready", value: nil, match: everything, why: "null is no filter"},
 
-		{argument: "filter.node", value: []string{"m1-node-0"}, match: on("m1-node-0"), why: "one node"},
-		{argument: "filter.node", value: []string{"m1-node-0", "m2-node-0", "m2-node-1"}, match: on("m1-node-0", "m2-node-0", "m2-node-1"), why: "values are joined by OR"},
+		{argument: "filter.node", value: []string{"m1-node-1"}, match: on("m1-node-1"), why: "one node"},
+		{argument: "filter.node", value: []string{"m1-node-1", "m2-node-1", "m2-node-2"}, match: on("m1-node-1", "m2-node-1", "m2-node-2"), why: "values are joined by OR"},
 		{argument: "filter.node", value: []string{"none-such"}, match: nothing, why: "no such node"},
 		{argument: "filter.node", value: []string{}, match: nothing, why: "no node at all"},
 
