@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/oauth2"
@@ -20,7 +21,9 @@ type loginFlags struct {
 	issuer, clientID, caFile string
 	scopes                   []string
 	credential               bool
-	user                     string
+	// listenPort is the port of this machine that the provider sends the browser back to; 0 for any.
+	listenPort uint16
+	user       string
 }
 
 func newLogin(o *options) *cobra.Command {
@@ -29,8 +32,8 @@ func newLogin(o *options) *cobra.Command {
 		Use:   "login --issuer URL --client-id ID",
 		Short: "Sign in at your OpenID Connect provider, in the browser",
 		Long: "Sign in at the OpenID Connect provider that the global cluster trusts, in the browser, and add a user to your kubeconfig whose\n" +
-			"token kubectl gets by this command: an exec credential plugin. The provider has to know the address http://127.0.0.1 (RFC 8252)\n" +
-			"to come back to.",
+			"token kubectl gets by this command: an exec credential plugin. The provider has to know the address http://127.0.0.1 with any\n" +
+			"port (RFC 8252), or with that of --listen-port, to come back to.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.issuer == "" || f.clientID == "" {
@@ -51,6 +54,7 @@ func newLogin(o *options) *cobra.Command {
 	cmd.Flags().StringVar(&f.caFile, "issuer-ca-file", "", "The authority of the provider's certificate")
 	cmd.Flags().StringSliceVar(&f.scopes, "scope", []string{"profile", "email", "offline_access"}, "What else to ask for beside openid")
 	cmd.Flags().BoolVar(&f.credential, "exec-credential", false, "Write the token as kubectl reads it from a credential plugin")
+	cmd.Flags().Uint16Var(&f.listenPort, "listen-port", 0, "The port of this machine to come back to, for a provider that takes no other; any unless told")
 	cmd.Flags().StringVar(&f.user, "as-user", "kairship", "The name of the user in the kubeconfig")
 	return cmd
 }
@@ -94,6 +98,9 @@ func (o *options) addUser(f *loginFlags) error {
 			return err
 		}
 		args = append(args, "--issuer-ca-file", file)
+	}
+	if f.listenPort != 0 {
+		args = append(args, "--listen-port", strconv.Itoa(int(f.listenPort)))
 	}
 	for _, scope := range f.scopes {
 		args = append(args, "--scope", scope)

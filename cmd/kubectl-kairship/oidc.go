@@ -60,7 +60,7 @@ func (o *options) signIn(ctx context.Context, f *loginFlags) (*oauth2.Token, err
 		token, _ = config.TokenSource(ctx, &oauth2.Token{RefreshToken: had.Refresh}).Token() // Without one, the person signs in again.
 	}
 	if token == nil {
-		if token, err = o.inBrowser(ctx, config, verifier); err != nil {
+		if token, err = o.inBrowser(ctx, config, verifier, f.listenPort); err != nil {
 			return nil, err
 		}
 	}
@@ -77,13 +77,13 @@ func (o *options) signIn(ctx context.Context, f *loginFlags) (*oauth2.Token, err
 }
 
 // inBrowser has a person sign in, by the authorization code flow with PKCE and an address of this machine (RFC 8252).
-func (o *options) inBrowser(ctx context.Context, config *oauth2.Config, verifier *oidc.IDTokenVerifier) (*oauth2.Token, error) {
+func (o *options) inBrowser(ctx context.Context, config *oauth2.Config, verifier *oidc.IDTokenVerifier, port uint16) (*oauth2.Token, error) {
 	ctx, cancel := context.WithTimeout(ctx, signInTime)
 	defer cancel()
 	var listen net.ListenConfig
-	listener, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
+	listener, err := listen.Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("waiting for the browser: %w", err)
 	}
 	config.RedirectURL = "http://" + listener.Addr().String()
 	state, nonce, secret := rand.Text(), rand.Text(), oauth2.GenerateVerifier()

@@ -104,7 +104,12 @@ func (b *browser) signIn(person, password string) answer {
 	if !action.MatchString(form.body) {
 		b.t.Fatalf("the provider has no form: HTTP %d at %s: %s", form.status, form.at, form.body)
 	}
-	fields := url.Values{"person": {person}, "password": {password}}
+	return b.submit(form, url.Values{"person": {person}, "password": {password}})
+}
+
+// submit sends the form of a page.
+func (b *browser) submit(form answer, fields url.Values) answer {
+	b.t.Helper()
 	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, form.at.String(), strings.NewReader(fields.Encode()))
 	if err != nil {
 		b.t.Fatal(err)

@@ -46,6 +46,8 @@ type Fleet struct {
 	PIDs          string `json:"pids"`
 	// IdentityURL is the issuer of the OpenID Connect provider; empty where it is not installed.
 	IdentityURL string `json:"identityURL"`
+	// PluginPort is the port that the provider sends the browser back to, after the login of kubectl's plugin.
+	PluginPort int `json:"pluginPort"`
 	// Passwords maps a person to the file with the password at it.
 	Passwords        map[string]string `json:"passwords"`
 	Tokens           map[string]string `json:"tokens"`

@@ -25,6 +25,8 @@ type Description struct {
 	GlobalManagement *GlobalManagementDescription `json:"globalManagement,omitempty"`
 	// IdentityURL is the issuer of the OpenID Connect provider; empty where it is not installed.
 	IdentityURL string `json:"identityURL,omitempty"`
+	// PluginPort is the port that the provider sends the browser back to, after the login of kubectl's plugin.
+	PluginPort int `json:"pluginPort,omitempty"`
 	// Passwords maps a person to the file with the password at it.
 	Passwords map[string]string `json:"passwords,omitempty"`
 	// Tokens maps a person to the file with the bearer token.
@@ -77,7 +79,7 @@ func (f *Fleet) describe() error {
 		d.Tokens[person] = f.paths.Token(person)
 	}
 	if f.settings.Provider != "" {
-		d.IdentityURL, d.Passwords = f.ports.URL("identity/api"), map[string]string{}
+		d.IdentityURL, d.PluginPort, d.Passwords = f.ports.URL("identity/api"), f.ports.Of("identity/plugin"), map[string]string{}
 		for _, person := range topology.People() {
 			d.Passwords[person] = f.paths.Password(person)
 		}

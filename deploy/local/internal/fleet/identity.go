@@ -45,6 +45,7 @@ func (f *Fleet) identityProvider() []process {
 	for _, page := range []string{"http://" + f.ports.Addr("kairship/api"), f.ports.URL("kairship/tls")} {
 		args = append(args, "--redirect="+page+"/session/callback", "--home="+page+"/")
 	}
+	args = append(args, "--redirect=http://"+f.ports.Addr("identity/plugin"))
 	node, err := exec.LookPath("node")
 	if err != nil {
 		node = "node" // Starting it then fails, and names it.
