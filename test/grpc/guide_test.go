@@ -24,7 +24,7 @@ type example struct{ program, body, method string }
 var (
 	inShell = regexp.MustCompile("(?s)```sh\n(.*?)```")
 	inGo    = regexp.MustCompile("(?s)```go\n(.*?)```")
-	called  = regexp.MustCompile(`^(grpcurl|curl) .*-d '(.*)' .*kairship\.v1\.Kairship/(\w+)$`)
+	called  = regexp.MustCompile(`^(grpcurl|buf curl|curl) .*-d '(.*)' .*kairship\.v1\.Kairship/(\w+)$`)
 )
 
 // examples are those of the guide.
@@ -158,5 +158,42 @@ func TestGuideCompiles(t *testing.T) {
 		if !strings.Contains(compiled, flat(text)) {
 			t.Errorf("pkg/client/example_test.go has not:\n%s", text)
 		}
+	}
+}
+
+// TestGuideByBuf runs buf curl by each protocol; it knows the methods by reflection.
+func TestGuideByBuf(t *testing.T) {
+	longtest.Only(t, "building buf takes a minute")
+	f := fleet.Open(t)
+	root, err := fleet.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := func(person, protocol, method, body string) (string, error) {
+		authorization := "Authorization: Bearer " + f.Token(t, person)
+		cmd := exec.CommandContext(t.Context(), "go", "tool", "-modfile=tools/buf/go.mod", "buf", "curl", "--http2-prior-knowledge", "--protocol", protocol,
+			"--reflect-header", authorization, "-H", authorization, "-d", body, f.KairshipURL+service+method)
+		cmd.Dir = root
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	all, _ := examples(t)
+	n := 0
+	for _, e := range all {
+		if e.program != "buf curl" {
+			continue
+		}
+		for _, protocol := range []string{"connect", "grpc", "grpcweb"} {
+			n++
+			if out, err := buf("alice", protocol, e.method, e.body); err != nil || !strings.Contains(out, `"result"`) {
+				t.Errorf("%s by %s: %v: %s", e.method, protocol, err, out)
+			}
+			if out, err := buf("mallory", protocol, e.method, e.body); err == nil || !strings.Contains(out, "not_found") {
+				t.Errorf("mallory by %s: %v: %s", protocol, err, out)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("the guide has no example of buf")
 	}
 }
