@@ -99,6 +99,11 @@ static: ## Build Kairship's programs as they are released, static, into bin/stat
 	@hack/static.sh kubectl-kairship "$(VERSION)" bin/static/kubectl-kairship
 	@go run ./hack/licenses -texts bin/static/licenses.txt
 
+.PHONY: plugin
+plugin: ## Make what a release publishes of kubectl's plugin, into bin/plugin: archives, and the manifest for krew (VERSION=v1.2.3)
+	@echo "==> kubectl's plugin for each platform, into bin/plugin"
+	@hack/plugin.sh "$(VERSION)"
+
 .PHONY: reproducible
 reproducible: ## Build the released programs twice, in two folders, and compare the bytes (KAIRSHIP_LONG=1: without the compiler's cache)
 	@echo "==> the same bytes twice"
