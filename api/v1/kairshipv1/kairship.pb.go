@@ -97,7 +97,7 @@ func (x AccessVerb_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AccessVerb_Value.Descriptor instead.
 func (AccessVerb_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{578, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{588, 0}
 }
 
 // The values.
@@ -146,7 +146,7 @@ func (x ActivationPreference_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ActivationPreference_Value.Descriptor instead.
 func (ActivationPreference_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{579, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{589, 0}
 }
 
 // The values.
@@ -203,7 +203,7 @@ func (x ActivityOutcome_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ActivityOutcome_Value.Descriptor instead.
 func (ActivityOutcome_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{580, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{590, 0}
 }
 
 // The values.
@@ -268,7 +268,7 @@ func (x ActivityVerb_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ActivityVerb_Value.Descriptor instead.
 func (ActivityVerb_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{581, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{591, 0}
 }
 
 // The values.
@@ -321,7 +321,7 @@ func (x ActivityWay_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ActivityWay_Value.Descriptor instead.
 func (ActivityWay_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{582, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{592, 0}
 }
 
 // The values.
@@ -398,7 +398,7 @@ func (x ChangeType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ChangeType_Value.Descriptor instead.
 func (ChangeType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{583, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{593, 0}
 }
 
 // The values.
@@ -459,7 +459,7 @@ func (x ClusterLossMode_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ClusterLossMode_Value.Descriptor instead.
 func (ClusterLossMode_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{584, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{594, 0}
 }
 
 // The values.
@@ -512,7 +512,7 @@ func (x ClusterNodeOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ClusterNodeOrderField_Value.Descriptor instead.
 func (ClusterNodeOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{585, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{595, 0}
 }
 
 // The values.
@@ -565,7 +565,7 @@ func (x ClusterOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ClusterOrderField_Value.Descriptor instead.
 func (ClusterOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{586, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{596, 0}
 }
 
 // The values.
@@ -618,7 +618,7 @@ func (x ClusterType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ClusterType_Value.Descriptor instead.
 func (ClusterType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{587, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{597, 0}
 }
 
 // The values.
@@ -671,7 +671,7 @@ func (x ConflictResolution_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ConflictResolution_Value.Descriptor instead.
 func (ConflictResolution_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{588, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{598, 0}
 }
 
 // The values.
@@ -724,7 +724,7 @@ func (x DeletionPolicy_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DeletionPolicy_Value.Descriptor instead.
 func (DeletionPolicy_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{589, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{599, 0}
 }
 
 // The values.
@@ -781,7 +781,7 @@ func (x DeletionPropagation_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DeletionPropagation_Value.Descriptor instead.
 func (DeletionPropagation_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{590, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{600, 0}
 }
 
 // The values.
@@ -865,7 +865,7 @@ func (x DriftAction_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DriftAction_Value.Descriptor instead.
 func (DriftAction_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{591, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{601, 0}
 }
 
 // The values.
@@ -914,7 +914,7 @@ func (x DynamicWeightFactor_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DynamicWeightFactor_Value.Descriptor instead.
 func (DynamicWeightFactor_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{592, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{602, 0}
 }
 
 // The values.
@@ -963,7 +963,7 @@ func (x EventOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EventOrderField_Value.Descriptor instead.
 func (EventOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{593, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{603, 0}
 }
 
 // The values.
@@ -1277,7 +1277,7 @@ func (x ExplanationCode_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ExplanationCode_Value.Descriptor instead.
 func (ExplanationCode_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{594, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{604, 0}
 }
 
 // The values.
@@ -1338,7 +1338,7 @@ func (x ExplanationState_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ExplanationState_Value.Descriptor instead.
 func (ExplanationState_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{595, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{605, 0}
 }
 
 // The values.
@@ -1391,7 +1391,7 @@ func (x ExposureType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ExposureType_Value.Descriptor instead.
 func (ExposureType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{596, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{606, 0}
 }
 
 // The values.
@@ -1460,7 +1460,7 @@ func (x FieldSelectorOperator_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FieldSelectorOperator_Value.Descriptor instead.
 func (FieldSelectorOperator_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{597, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{607, 0}
 }
 
 // The values.
@@ -1513,7 +1513,7 @@ func (x FreshnessSource_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FreshnessSource_Value.Descriptor instead.
 func (FreshnessSource_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{598, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{608, 0}
 }
 
 // The values.
@@ -1570,7 +1570,7 @@ func (x ImageComponent_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ImageComponent_Value.Descriptor instead.
 func (ImageComponent_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{599, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{609, 0}
 }
 
 // The values.
@@ -1623,7 +1623,7 @@ func (x ImageOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ImageOrderField_Value.Descriptor instead.
 func (ImageOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{600, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{610, 0}
 }
 
 // The values.
@@ -1692,7 +1692,7 @@ func (x InstanceCheckName_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InstanceCheckName_Value.Descriptor instead.
 func (InstanceCheckName_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{601, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{611, 0}
 }
 
 // The values.
@@ -1757,7 +1757,7 @@ func (x InstanceDeploymentOutcome_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InstanceDeploymentOutcome_Value.Descriptor instead.
 func (InstanceDeploymentOutcome_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{602, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{612, 0}
 }
 
 // The values.
@@ -1810,7 +1810,7 @@ func (x InstanceMode_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InstanceMode_Value.Descriptor instead.
 func (InstanceMode_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{603, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{613, 0}
 }
 
 // The values.
@@ -1863,7 +1863,7 @@ func (x InstanceOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InstanceOrderField_Value.Descriptor instead.
 func (InstanceOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{604, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{614, 0}
 }
 
 // The values.
@@ -1920,7 +1920,7 @@ func (x InstanceRole_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InstanceRole_Value.Descriptor instead.
 func (InstanceRole_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{605, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{615, 0}
 }
 
 // The values.
@@ -1985,7 +1985,7 @@ func (x InstanceState_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InstanceState_Value.Descriptor instead.
 func (InstanceState_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{606, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{616, 0}
 }
 
 // The values.
@@ -2050,7 +2050,7 @@ func (x KarmadaResourceKind_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use KarmadaResourceKind_Value.Descriptor instead.
 func (KarmadaResourceKind_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{607, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{617, 0}
 }
 
 // The values.
@@ -2107,7 +2107,7 @@ func (x KarmadaResourceOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use KarmadaResourceOrderField_Value.Descriptor instead.
 func (KarmadaResourceOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{608, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{618, 0}
 }
 
 // The values.
@@ -2168,7 +2168,7 @@ func (x LabelSelectorOperator_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LabelSelectorOperator_Value.Descriptor instead.
 func (LabelSelectorOperator_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{609, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{619, 0}
 }
 
 // The values.
@@ -2238,7 +2238,7 @@ func (x ManifestAction_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ManifestAction_Value.Descriptor instead.
 func (ManifestAction_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{610, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{620, 0}
 }
 
 // The values.
@@ -2299,7 +2299,7 @@ func (x ManifestEffect_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ManifestEffect_Value.Descriptor instead.
 func (ManifestEffect_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{611, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{621, 0}
 }
 
 // The values.
@@ -2352,7 +2352,7 @@ func (x MemberClusterOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MemberClusterOrderField_Value.Descriptor instead.
 func (MemberClusterOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{612, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{622, 0}
 }
 
 // The values.
@@ -2417,7 +2417,7 @@ func (x MetricSourceType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MetricSourceType_Value.Descriptor instead.
 func (MetricSourceType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{613, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{623, 0}
 }
 
 // The values.
@@ -2474,7 +2474,7 @@ func (x MetricTargetType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MetricTargetType_Value.Descriptor instead.
 func (MetricTargetType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{614, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{624, 0}
 }
 
 // The values.
@@ -2527,7 +2527,7 @@ func (x NamespaceOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use NamespaceOrderField_Value.Descriptor instead.
 func (NamespaceOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{615, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{625, 0}
 }
 
 // The values.
@@ -2612,7 +2612,7 @@ func (x OperationKind_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OperationKind_Value.Descriptor instead.
 func (OperationKind_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{616, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{626, 0}
 }
 
 // The values.
@@ -2669,7 +2669,7 @@ func (x OperationState_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OperationState_Value.Descriptor instead.
 func (OperationState_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{617, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{627, 0}
 }
 
 // The values.
@@ -2766,7 +2766,7 @@ func (x OperationStepName_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OperationStepName_Value.Descriptor instead.
 func (OperationStepName_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{618, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{628, 0}
 }
 
 // The values.
@@ -2827,7 +2827,7 @@ func (x OperationStepState_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OperationStepState_Value.Descriptor instead.
 func (OperationStepState_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{619, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{629, 0}
 }
 
 // The values.
@@ -2880,7 +2880,7 @@ func (x OrderDirection_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OrderDirection_Value.Descriptor instead.
 func (OrderDirection_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{620, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{630, 0}
 }
 
 // The values.
@@ -2937,7 +2937,7 @@ func (x OverriderOperator_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OverriderOperator_Value.Descriptor instead.
 func (OverriderOperator_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{621, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{631, 0}
 }
 
 // The values.
@@ -2999,7 +2999,7 @@ func (x PatchType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PatchType_Value.Descriptor instead.
 func (PatchType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{622, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{632, 0}
 }
 
 // The values.
@@ -3056,7 +3056,7 @@ func (x PodContainerState_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodContainerState_Value.Descriptor instead.
 func (PodContainerState_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{623, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{633, 0}
 }
 
 // The values.
@@ -3117,7 +3117,7 @@ func (x PodContainerType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodContainerType_Value.Descriptor instead.
 func (PodContainerType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{624, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{634, 0}
 }
 
 // The values.
@@ -3178,7 +3178,7 @@ func (x PodLogEventType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodLogEventType_Value.Descriptor instead.
 func (PodLogEventType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{625, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{635, 0}
 }
 
 // The values.
@@ -3239,7 +3239,7 @@ func (x PodOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodOrderField_Value.Descriptor instead.
 func (PodOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{626, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{636, 0}
 }
 
 // The values.
@@ -3304,7 +3304,7 @@ func (x PodPhase_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodPhase_Value.Descriptor instead.
 func (PodPhase_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{627, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{637, 0}
 }
 
 // The values.
@@ -3365,7 +3365,7 @@ func (x PolicyKind_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PolicyKind_Value.Descriptor instead.
 func (PolicyKind_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{628, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{638, 0}
 }
 
 // The values.
@@ -3422,7 +3422,7 @@ func (x PolicyOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PolicyOrderField_Value.Descriptor instead.
 func (PolicyOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{629, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{639, 0}
 }
 
 // The values.
@@ -3479,7 +3479,7 @@ func (x PolicyPreviewChange_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PolicyPreviewChange_Value.Descriptor instead.
 func (PolicyPreviewChange_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{630, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{640, 0}
 }
 
 // The values.
@@ -3532,7 +3532,7 @@ func (x PreemptionBehavior_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PreemptionBehavior_Value.Descriptor instead.
 func (PreemptionBehavior_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{631, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{641, 0}
 }
 
 // The values.
@@ -3589,7 +3589,7 @@ func (x PriorityClassSource_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PriorityClassSource_Value.Descriptor instead.
 func (PriorityClassSource_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{632, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{642, 0}
 }
 
 // The values.
@@ -3658,7 +3658,7 @@ func (x PropagationStage_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PropagationStage_Value.Descriptor instead.
 func (PropagationStage_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{633, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{643, 0}
 }
 
 // The values.
@@ -3723,7 +3723,7 @@ func (x PurgeMode_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PurgeMode_Value.Descriptor instead.
 func (PurgeMode_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{634, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{644, 0}
 }
 
 // The values.
@@ -3776,7 +3776,7 @@ func (x RebalanceResult_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RebalanceResult_Value.Descriptor instead.
 func (RebalanceResult_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{635, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{645, 0}
 }
 
 // The values.
@@ -3829,7 +3829,7 @@ func (x ReplicaDivisionPreference_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ReplicaDivisionPreference_Value.Descriptor instead.
 func (ReplicaDivisionPreference_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{636, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{646, 0}
 }
 
 // The values.
@@ -3882,7 +3882,7 @@ func (x ReplicaSchedulingType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ReplicaSchedulingType_Value.Descriptor instead.
 func (ReplicaSchedulingType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{637, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{647, 0}
 }
 
 // The values.
@@ -3939,7 +3939,7 @@ func (x ResourceOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ResourceOrderField_Value.Descriptor instead.
 func (ResourceOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{638, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{648, 0}
 }
 
 // The values.
@@ -3992,7 +3992,7 @@ func (x RoleBindingSource_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RoleBindingSource_Value.Descriptor instead.
 func (RoleBindingSource_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{639, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{649, 0}
 }
 
 // The values.
@@ -4045,7 +4045,7 @@ func (x RoleSubjectKind_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RoleSubjectKind_Value.Descriptor instead.
 func (RoleSubjectKind_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{640, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{650, 0}
 }
 
 // The values.
@@ -4102,7 +4102,7 @@ func (x ScalingPolicySelect_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ScalingPolicySelect_Value.Descriptor instead.
 func (ScalingPolicySelect_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{641, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{651, 0}
 }
 
 // The values.
@@ -4155,7 +4155,7 @@ func (x ScalingPolicyType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ScalingPolicyType_Value.Descriptor instead.
 func (ScalingPolicyType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{642, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{652, 0}
 }
 
 // The values.
@@ -4224,7 +4224,7 @@ func (x SearchMatch_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SearchMatch_Value.Descriptor instead.
 func (SearchMatch_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{643, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{653, 0}
 }
 
 // The values.
@@ -4306,7 +4306,7 @@ func (x SearchType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SearchType_Value.Descriptor instead.
 func (SearchType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{644, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{654, 0}
 }
 
 // The values.
@@ -4363,7 +4363,7 @@ func (x ServiceProtocol_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ServiceProtocol_Value.Descriptor instead.
 func (ServiceProtocol_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{645, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{655, 0}
 }
 
 // The values.
@@ -4420,7 +4420,7 @@ func (x ServiceType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ServiceType_Value.Descriptor instead.
 func (ServiceType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{646, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{656, 0}
 }
 
 // The values.
@@ -4481,7 +4481,7 @@ func (x SpreadField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SpreadField_Value.Descriptor instead.
 func (SpreadField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{647, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{657, 0}
 }
 
 // The values.
@@ -4534,7 +4534,7 @@ func (x SyncMode_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SyncMode_Value.Descriptor instead.
 func (SyncMode_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{648, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{658, 0}
 }
 
 // The values.
@@ -4591,7 +4591,7 @@ func (x TaintEffect_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TaintEffect_Value.Descriptor instead.
 func (TaintEffect_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{649, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{659, 0}
 }
 
 // The values.
@@ -4698,7 +4698,7 @@ func (x TimelineChange_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TimelineChange_Value.Descriptor instead.
 func (TimelineChange_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{650, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{660, 0}
 }
 
 // The values.
@@ -4759,7 +4759,7 @@ func (x TolerationOperator_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TolerationOperator_Value.Descriptor instead.
 func (TolerationOperator_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{651, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{661, 0}
 }
 
 // The values.
@@ -4824,7 +4824,7 @@ func (x UndoOutcome_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use UndoOutcome_Value.Descriptor instead.
 func (UndoOutcome_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{652, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{662, 0}
 }
 
 // The values.
@@ -4878,7 +4878,7 @@ func (x WarningCode_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WarningCode_Value.Descriptor instead.
 func (WarningCode_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{653, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{663, 0}
 }
 
 // The values.
@@ -4951,7 +4951,7 @@ func (x WorkloadAction_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WorkloadAction_Value.Descriptor instead.
 func (WorkloadAction_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{654, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{664, 0}
 }
 
 // The values.
@@ -5026,7 +5026,7 @@ func (x WorkloadHealth_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WorkloadHealth_Value.Descriptor instead.
 func (WorkloadHealth_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{655, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{665, 0}
 }
 
 // The values.
@@ -5095,7 +5095,7 @@ func (x WorkloadKind_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WorkloadKind_Value.Descriptor instead.
 func (WorkloadKind_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{656, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{666, 0}
 }
 
 // The values.
@@ -5161,7 +5161,7 @@ func (x WorkloadOrderField_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WorkloadOrderField_Value.Descriptor instead.
 func (WorkloadOrderField_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{657, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{667, 0}
 }
 
 // The values.
@@ -5218,7 +5218,7 @@ func (x WorkloadOutcome_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WorkloadOutcome_Value.Descriptor instead.
 func (WorkloadOutcome_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{658, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{668, 0}
 }
 
 // The values.
@@ -5275,7 +5275,7 @@ func (x WorkloadServiceType_Value) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WorkloadServiceType_Value.Descriptor instead.
 func (WorkloadServiceType_Value) EnumDescriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{659, 0}
+	return file_kairship_proto_rawDescGZIP(), []int{669, 0}
 }
 
 // A change that a user made through Kairship, or tried to make. It names the object and has nothing of its content.
@@ -6806,7 +6806,11 @@ type Cluster struct {
 	// The version of the resource, for `updateCluster`.
 	ResourceVersion *string `protobuf:"bytes,18,opt,name=resource_version,json=resourceVersion,proto3,oneof" json:"resource_version,omitempty"`
 	// How old the fields of the cluster itself may be.
-	Freshness     *Freshness `protobuf:"bytes,19,opt,name=freshness,proto3" json:"freshness,omitempty"`
+	Freshness *Freshness `protobuf:"bytes,19,opt,name=freshness,proto3" json:"freshness,omitempty"`
+	// The `Cluster` resource as JSON, without `managedFields` and the copies that tools keep of it. It names Secrets and
+	// holds none. It is for those who may read all of its instance; for those who see all instances where it is free, or
+	// a member of another instance than the one that it is to be joined to. Null for others.
+	Manifest      *structpb.Value `protobuf:"bytes,20,opt,name=manifest,proto3" json:"manifest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6970,6 +6974,13 @@ func (x *Cluster) GetResourceVersion() string {
 func (x *Cluster) GetFreshness() *Freshness {
 	if x != nil {
 		return x.Freshness
+	}
+	return nil
+}
+
+func (x *Cluster) GetManifest() *structpb.Value {
+	if x != nil {
+		return x.Manifest
 	}
 	return nil
 }
@@ -10744,7 +10755,8 @@ type CreateInstanceRequest struct {
 	Instance *string `protobuf:"bytes,1,opt,name=instance,proto3,oneof" json:"instance,omitempty"`
 	// The cluster of the inventory to install it on. Required.
 	HostCluster *string `protobuf:"bytes,2,opt,name=host_cluster,json=hostCluster,proto3,oneof" json:"host_cluster,omitempty"`
-	// The version of Karmada, for example `v1.18.2`; the operator's own unless told.
+	// The version of Karmada, for example `v1.18.2`, of those that `karmadaVersions` lists; the operator's own unless
+	// told.
 	KarmadaVersion *string `protobuf:"bytes,3,opt,name=karmada_version,json=karmadaVersion,proto3,oneof" json:"karmada_version,omitempty"`
 	// Settings of its components.
 	Components *InstanceComponentsInput `protobuf:"bytes,4,opt,name=components,proto3" json:"components,omitempty"`
@@ -22209,7 +22221,14 @@ type Instance struct {
 	// What was asked for of a Managed instance's components; null for nothing.
 	Components *InstanceComponents `protobuf:"bytes,17,opt,name=components,proto3" json:"components,omitempty"`
 	// Kinds that the index collects of it besides those that it collects of every instance; null for none.
-	Collect       *CollectedKinds `protobuf:"bytes,18,opt,name=collect,proto3" json:"collect,omitempty"`
+	Collect *CollectedKinds `protobuf:"bytes,18,opt,name=collect,proto3" json:"collect,omitempty"`
+	// Versions of Karmada that `updateInstance` can install next: those of `karmadaVersions` that are later, by one
+	// minor version at most. Empty for an External instance, where its own version is not known, and where the versions
+	// are not limited.
+	UpgradeVersions []string `protobuf:"bytes,19,rep,name=upgrade_versions,json=upgradeVersions,proto3" json:"upgrade_versions,omitempty"`
+	// The `Instance` resource as JSON, without `managedFields` and the copies that tools keep of it. It names Secrets
+	// and holds none. It is for those who may change the instance; null for others.
+	Manifest      *structpb.Value `protobuf:"bytes,20,opt,name=manifest,proto3" json:"manifest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -22370,6 +22389,20 @@ func (x *Instance) GetCollect() *CollectedKinds {
 	return nil
 }
 
+func (x *Instance) GetUpgradeVersions() []string {
+	if x != nil {
+		return x.UpgradeVersions
+	}
+	return nil
+}
+
+func (x *Instance) GetManifest() *structpb.Value {
+	if x != nil {
+		return x.Manifest
+	}
+	return nil
+}
+
 // Settings of an instance's API server.
 type InstanceAPIServer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -22378,7 +22411,11 @@ type InstanceAPIServer struct {
 	// How it can be reached; null for the default.
 	ServiceType ServiceType_Value `protobuf:"varint,2,opt,name=service_type,json=serviceType,proto3,enum=kairship.v1.ServiceType_Value" json:"service_type,omitempty"`
 	// Further names and addresses of its certificate.
-	CertSaNs      []string `protobuf:"bytes,3,rep,name=cert_sa_ns,json=certSANs,proto3" json:"cert_sa_ns,omitempty"`
+	CertSaNs []string `protobuf:"bytes,3,rep,name=cert_sa_ns,json=certSANs,proto3" json:"cert_sa_ns,omitempty"`
+	// Further flags of it, by name in alphabetical order.
+	ExtraArgs []*InstanceComponentArgument `protobuf:"bytes,4,rep,name=extra_args,json=extraArgs,proto3" json:"extra_args,omitempty"`
+	// CPU and memory of each of its pods; null for the operator's default.
+	Resources     *InstanceComponentResources `protobuf:"bytes,5,opt,name=resources,proto3" json:"resources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -22434,6 +22471,20 @@ func (x *InstanceAPIServer) GetCertSaNs() []string {
 	return nil
 }
 
+func (x *InstanceAPIServer) GetExtraArgs() []*InstanceComponentArgument {
+	if x != nil {
+		return x.ExtraArgs
+	}
+	return nil
+}
+
+func (x *InstanceAPIServer) GetResources() *InstanceComponentResources {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
 // Settings of an instance's API server.
 type InstanceAPIServerInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -22442,7 +22493,12 @@ type InstanceAPIServerInput struct {
 	// How it can be reached. It can't change.
 	ServiceType ServiceType_Value `protobuf:"varint,2,opt,name=service_type,json=serviceType,proto3,enum=kairship.v1.ServiceType_Value" json:"service_type,omitempty"`
 	// Further names and addresses of its certificate. They can't change.
-	CertSaNs      []string `protobuf:"bytes,3,rep,name=cert_sa_ns,json=certSANs,proto3" json:"cert_sa_ns,omitempty"`
+	CertSaNs []string `protobuf:"bytes,3,rep,name=cert_sa_ns,json=certSANs,proto3" json:"cert_sa_ns,omitempty"`
+	// Further flags of it: 64 at most, each once. Those that only tune it are permitted; `docs/instance-lifecycle.md`
+	// lists them.
+	ExtraArgs []*InstanceComponentArgumentInput `protobuf:"bytes,4,rep,name=extra_args,json=extraArgs,proto3" json:"extra_args,omitempty"`
+	// CPU and memory of each of its pods; the operator's default unless told.
+	Resources     *InstanceComponentResourcesInput `protobuf:"bytes,5,opt,name=resources,proto3" json:"resources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -22494,6 +22550,20 @@ func (x *InstanceAPIServerInput) GetServiceType() ServiceType_Value {
 func (x *InstanceAPIServerInput) GetCertSaNs() []string {
 	if x != nil {
 		return x.CertSaNs
+	}
+	return nil
+}
+
+func (x *InstanceAPIServerInput) GetExtraArgs() []*InstanceComponentArgumentInput {
+	if x != nil {
+		return x.ExtraArgs
+	}
+	return nil
+}
+
+func (x *InstanceAPIServerInput) GetResources() *InstanceComponentResourcesInput {
+	if x != nil {
+		return x.Resources
 	}
 	return nil
 }
@@ -22667,7 +22737,11 @@ func (x *InstanceCheck) GetMessage() string {
 type InstanceComponent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many of it run.
-	Replicas      *int32 `protobuf:"varint,1,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
+	Replicas *int32 `protobuf:"varint,1,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
+	// Further flags of it, by name in alphabetical order.
+	ExtraArgs []*InstanceComponentArgument `protobuf:"bytes,2,rep,name=extra_args,json=extraArgs,proto3" json:"extra_args,omitempty"`
+	// CPU and memory of each of its pods; null for the operator's default.
+	Resources     *InstanceComponentResources `protobuf:"bytes,3,opt,name=resources,proto3" json:"resources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -22709,18 +22783,257 @@ func (x *InstanceComponent) GetReplicas() int32 {
 	return 0
 }
 
+func (x *InstanceComponent) GetExtraArgs() []*InstanceComponentArgument {
+	if x != nil {
+		return x.ExtraArgs
+	}
+	return nil
+}
+
+func (x *InstanceComponent) GetResources() *InstanceComponentResources {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
+// Amounts of CPU and memory.
+type InstanceComponentAmounts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// CPU, for example `500m`; null when not set.
+	Cpu *string `protobuf:"bytes,1,opt,name=cpu,proto3,oneof" json:"cpu,omitempty"`
+	// Memory, for example `512Mi`; null when not set.
+	Memory        *string `protobuf:"bytes,2,opt,name=memory,proto3,oneof" json:"memory,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InstanceComponentAmounts) Reset() {
+	*x = InstanceComponentAmounts{}
+	mi := &file_kairship_proto_msgTypes[230]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InstanceComponentAmounts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InstanceComponentAmounts) ProtoMessage() {}
+
+func (x *InstanceComponentAmounts) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[230]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InstanceComponentAmounts.ProtoReflect.Descriptor instead.
+func (*InstanceComponentAmounts) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{230}
+}
+
+func (x *InstanceComponentAmounts) GetCpu() string {
+	if x != nil && x.Cpu != nil {
+		return *x.Cpu
+	}
+	return ""
+}
+
+func (x *InstanceComponentAmounts) GetMemory() string {
+	if x != nil && x.Memory != nil {
+		return *x.Memory
+	}
+	return ""
+}
+
+// Amounts of CPU and memory.
+type InstanceComponentAmountsInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// CPU, for example `500m`.
+	Cpu *string `protobuf:"bytes,1,opt,name=cpu,proto3,oneof" json:"cpu,omitempty"`
+	// Memory, for example `512Mi`.
+	Memory        *string `protobuf:"bytes,2,opt,name=memory,proto3,oneof" json:"memory,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InstanceComponentAmountsInput) Reset() {
+	*x = InstanceComponentAmountsInput{}
+	mi := &file_kairship_proto_msgTypes[231]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InstanceComponentAmountsInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InstanceComponentAmountsInput) ProtoMessage() {}
+
+func (x *InstanceComponentAmountsInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[231]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InstanceComponentAmountsInput.ProtoReflect.Descriptor instead.
+func (*InstanceComponentAmountsInput) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{231}
+}
+
+func (x *InstanceComponentAmountsInput) GetCpu() string {
+	if x != nil && x.Cpu != nil {
+		return *x.Cpu
+	}
+	return ""
+}
+
+func (x *InstanceComponentAmountsInput) GetMemory() string {
+	if x != nil && x.Memory != nil {
+		return *x.Memory
+	}
+	return ""
+}
+
+// A flag of a component.
+type InstanceComponentArgument struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name without dashes, for example `kube-api-qps`.
+	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// Its value.
+	Value         *string `protobuf:"bytes,2,opt,name=value,proto3,oneof" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InstanceComponentArgument) Reset() {
+	*x = InstanceComponentArgument{}
+	mi := &file_kairship_proto_msgTypes[232]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InstanceComponentArgument) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InstanceComponentArgument) ProtoMessage() {}
+
+func (x *InstanceComponentArgument) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[232]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InstanceComponentArgument.ProtoReflect.Descriptor instead.
+func (*InstanceComponentArgument) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{232}
+}
+
+func (x *InstanceComponentArgument) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *InstanceComponentArgument) GetValue() string {
+	if x != nil && x.Value != nil {
+		return *x.Value
+	}
+	return ""
+}
+
+// A flag of a component.
+type InstanceComponentArgumentInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name without dashes, for example `kube-api-qps`. Required.
+	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// Its value. Required.
+	Value         *string `protobuf:"bytes,2,opt,name=value,proto3,oneof" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InstanceComponentArgumentInput) Reset() {
+	*x = InstanceComponentArgumentInput{}
+	mi := &file_kairship_proto_msgTypes[233]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InstanceComponentArgumentInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InstanceComponentArgumentInput) ProtoMessage() {}
+
+func (x *InstanceComponentArgumentInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[233]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InstanceComponentArgumentInput.ProtoReflect.Descriptor instead.
+func (*InstanceComponentArgumentInput) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{233}
+}
+
+func (x *InstanceComponentArgumentInput) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *InstanceComponentArgumentInput) GetValue() string {
+	if x != nil && x.Value != nil {
+		return *x.Value
+	}
+	return ""
+}
+
 // Settings of one component.
 type InstanceComponentInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many of it run: 1 to 10.
-	Replicas      *int32 `protobuf:"varint,1,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
+	Replicas *int32 `protobuf:"varint,1,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
+	// Further flags of it: 64 at most, each once. Those that only tune it are permitted; `docs/instance-lifecycle.md`
+	// lists them.
+	ExtraArgs []*InstanceComponentArgumentInput `protobuf:"bytes,2,rep,name=extra_args,json=extraArgs,proto3" json:"extra_args,omitempty"`
+	// CPU and memory of each of its pods; the operator's default unless told.
+	Resources     *InstanceComponentResourcesInput `protobuf:"bytes,3,opt,name=resources,proto3" json:"resources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InstanceComponentInput) Reset() {
 	*x = InstanceComponentInput{}
-	mi := &file_kairship_proto_msgTypes[230]
+	mi := &file_kairship_proto_msgTypes[234]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -22732,7 +23045,7 @@ func (x *InstanceComponentInput) String() string {
 func (*InstanceComponentInput) ProtoMessage() {}
 
 func (x *InstanceComponentInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[230]
+	mi := &file_kairship_proto_msgTypes[234]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -22745,7 +23058,7 @@ func (x *InstanceComponentInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceComponentInput.ProtoReflect.Descriptor instead.
 func (*InstanceComponentInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{230}
+	return file_kairship_proto_rawDescGZIP(), []int{234}
 }
 
 func (x *InstanceComponentInput) GetReplicas() int32 {
@@ -22753,6 +23066,130 @@ func (x *InstanceComponentInput) GetReplicas() int32 {
 		return *x.Replicas
 	}
 	return 0
+}
+
+func (x *InstanceComponentInput) GetExtraArgs() []*InstanceComponentArgumentInput {
+	if x != nil {
+		return x.ExtraArgs
+	}
+	return nil
+}
+
+func (x *InstanceComponentInput) GetResources() *InstanceComponentResourcesInput {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
+// CPU and memory of each pod of a component.
+type InstanceComponentResources struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is reserved for it; null for nothing.
+	Requests *InstanceComponentAmounts `protobuf:"bytes,1,opt,name=requests,proto3" json:"requests,omitempty"`
+	// What it may use; null for no limit.
+	Limits        *InstanceComponentAmounts `protobuf:"bytes,2,opt,name=limits,proto3" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InstanceComponentResources) Reset() {
+	*x = InstanceComponentResources{}
+	mi := &file_kairship_proto_msgTypes[235]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InstanceComponentResources) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InstanceComponentResources) ProtoMessage() {}
+
+func (x *InstanceComponentResources) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[235]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InstanceComponentResources.ProtoReflect.Descriptor instead.
+func (*InstanceComponentResources) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{235}
+}
+
+func (x *InstanceComponentResources) GetRequests() *InstanceComponentAmounts {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+func (x *InstanceComponentResources) GetLimits() *InstanceComponentAmounts {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// CPU and memory of each pod of a component.
+type InstanceComponentResourcesInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is reserved for it.
+	Requests *InstanceComponentAmountsInput `protobuf:"bytes,1,opt,name=requests,proto3" json:"requests,omitempty"`
+	// What it may use; no less than what is reserved.
+	Limits        *InstanceComponentAmountsInput `protobuf:"bytes,2,opt,name=limits,proto3" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InstanceComponentResourcesInput) Reset() {
+	*x = InstanceComponentResourcesInput{}
+	mi := &file_kairship_proto_msgTypes[236]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InstanceComponentResourcesInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InstanceComponentResourcesInput) ProtoMessage() {}
+
+func (x *InstanceComponentResourcesInput) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[236]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InstanceComponentResourcesInput.ProtoReflect.Descriptor instead.
+func (*InstanceComponentResourcesInput) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{236}
+}
+
+func (x *InstanceComponentResourcesInput) GetRequests() *InstanceComponentAmountsInput {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+func (x *InstanceComponentResourcesInput) GetLimits() *InstanceComponentAmountsInput {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
 }
 
 // Settings of a Managed instance's components. What is null has the default of Karmada, or of its operator.
@@ -22790,7 +23227,7 @@ type InstanceComponents struct {
 
 func (x *InstanceComponents) Reset() {
 	*x = InstanceComponents{}
-	mi := &file_kairship_proto_msgTypes[231]
+	mi := &file_kairship_proto_msgTypes[237]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -22802,7 +23239,7 @@ func (x *InstanceComponents) String() string {
 func (*InstanceComponents) ProtoMessage() {}
 
 func (x *InstanceComponents) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[231]
+	mi := &file_kairship_proto_msgTypes[237]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -22815,7 +23252,7 @@ func (x *InstanceComponents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceComponents.ProtoReflect.Descriptor instead.
 func (*InstanceComponents) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{231}
+	return file_kairship_proto_rawDescGZIP(), []int{237}
 }
 
 func (x *InstanceComponents) GetEtcd() *InstanceEtcd {
@@ -22944,7 +23381,7 @@ type InstanceComponentsInput struct {
 
 func (x *InstanceComponentsInput) Reset() {
 	*x = InstanceComponentsInput{}
-	mi := &file_kairship_proto_msgTypes[232]
+	mi := &file_kairship_proto_msgTypes[238]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -22956,7 +23393,7 @@ func (x *InstanceComponentsInput) String() string {
 func (*InstanceComponentsInput) ProtoMessage() {}
 
 func (x *InstanceComponentsInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[232]
+	mi := &file_kairship_proto_msgTypes[238]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -22969,7 +23406,7 @@ func (x *InstanceComponentsInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceComponentsInput.ProtoReflect.Descriptor instead.
 func (*InstanceComponentsInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{232}
+	return file_kairship_proto_rawDescGZIP(), []int{238}
 }
 
 func (x *InstanceComponentsInput) GetEtcd() *InstanceEtcdInput {
@@ -23080,7 +23517,7 @@ type InstanceConnection struct {
 
 func (x *InstanceConnection) Reset() {
 	*x = InstanceConnection{}
-	mi := &file_kairship_proto_msgTypes[233]
+	mi := &file_kairship_proto_msgTypes[239]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23092,7 +23529,7 @@ func (x *InstanceConnection) String() string {
 func (*InstanceConnection) ProtoMessage() {}
 
 func (x *InstanceConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[233]
+	mi := &file_kairship_proto_msgTypes[239]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23105,7 +23542,7 @@ func (x *InstanceConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceConnection.ProtoReflect.Descriptor instead.
 func (*InstanceConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{233}
+	return file_kairship_proto_rawDescGZIP(), []int{239}
 }
 
 func (x *InstanceConnection) GetNodes() []*Instance {
@@ -23155,7 +23592,7 @@ type InstanceDeployment struct {
 
 func (x *InstanceDeployment) Reset() {
 	*x = InstanceDeployment{}
-	mi := &file_kairship_proto_msgTypes[234]
+	mi := &file_kairship_proto_msgTypes[240]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23167,7 +23604,7 @@ func (x *InstanceDeployment) String() string {
 func (*InstanceDeployment) ProtoMessage() {}
 
 func (x *InstanceDeployment) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[234]
+	mi := &file_kairship_proto_msgTypes[240]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23180,7 +23617,7 @@ func (x *InstanceDeployment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceDeployment.ProtoReflect.Descriptor instead.
 func (*InstanceDeployment) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{234}
+	return file_kairship_proto_rawDescGZIP(), []int{240}
 }
 
 func (x *InstanceDeployment) GetInstanceName() string {
@@ -23229,13 +23666,17 @@ type InstanceDescheduler struct {
 	Interval *string `protobuf:"bytes,3,opt,name=interval,proto3,oneof" json:"interval,omitempty"`
 	// How long a pod must be unschedulable.
 	UnschedulableThreshold *string `protobuf:"bytes,4,opt,name=unschedulable_threshold,json=unschedulableThreshold,proto3,oneof" json:"unschedulable_threshold,omitempty"`
-	unknownFields          protoimpl.UnknownFields
-	sizeCache              protoimpl.SizeCache
+	// Further flags of it, by name in alphabetical order.
+	ExtraArgs []*InstanceComponentArgument `protobuf:"bytes,5,rep,name=extra_args,json=extraArgs,proto3" json:"extra_args,omitempty"`
+	// CPU and memory of each of its pods; null for the operator's default.
+	Resources     *InstanceComponentResources `protobuf:"bytes,6,opt,name=resources,proto3" json:"resources,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InstanceDescheduler) Reset() {
 	*x = InstanceDescheduler{}
-	mi := &file_kairship_proto_msgTypes[235]
+	mi := &file_kairship_proto_msgTypes[241]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23247,7 +23688,7 @@ func (x *InstanceDescheduler) String() string {
 func (*InstanceDescheduler) ProtoMessage() {}
 
 func (x *InstanceDescheduler) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[235]
+	mi := &file_kairship_proto_msgTypes[241]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23260,7 +23701,7 @@ func (x *InstanceDescheduler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceDescheduler.ProtoReflect.Descriptor instead.
 func (*InstanceDescheduler) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{235}
+	return file_kairship_proto_rawDescGZIP(), []int{241}
 }
 
 func (x *InstanceDescheduler) GetEnabled() bool {
@@ -23291,6 +23732,20 @@ func (x *InstanceDescheduler) GetUnschedulableThreshold() string {
 	return ""
 }
 
+func (x *InstanceDescheduler) GetExtraArgs() []*InstanceComponentArgument {
+	if x != nil {
+		return x.ExtraArgs
+	}
+	return nil
+}
+
+func (x *InstanceDescheduler) GetResources() *InstanceComponentResources {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
 // Moving replicas that a cluster can't run. Durations are like `30s`.
 type InstanceDeschedulerInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -23302,13 +23757,18 @@ type InstanceDeschedulerInput struct {
 	Interval *string `protobuf:"bytes,3,opt,name=interval,proto3,oneof" json:"interval,omitempty"`
 	// How long a pod must be unschedulable.
 	UnschedulableThreshold *string `protobuf:"bytes,4,opt,name=unschedulable_threshold,json=unschedulableThreshold,proto3,oneof" json:"unschedulable_threshold,omitempty"`
-	unknownFields          protoimpl.UnknownFields
-	sizeCache              protoimpl.SizeCache
+	// Further flags of it: 64 at most, each once. Those that only tune it are permitted; `docs/instance-lifecycle.md`
+	// lists them.
+	ExtraArgs []*InstanceComponentArgumentInput `protobuf:"bytes,5,rep,name=extra_args,json=extraArgs,proto3" json:"extra_args,omitempty"`
+	// CPU and memory of each of its pods; the operator's default unless told.
+	Resources     *InstanceComponentResourcesInput `protobuf:"bytes,6,opt,name=resources,proto3" json:"resources,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InstanceDeschedulerInput) Reset() {
 	*x = InstanceDeschedulerInput{}
-	mi := &file_kairship_proto_msgTypes[236]
+	mi := &file_kairship_proto_msgTypes[242]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23320,7 +23780,7 @@ func (x *InstanceDeschedulerInput) String() string {
 func (*InstanceDeschedulerInput) ProtoMessage() {}
 
 func (x *InstanceDeschedulerInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[236]
+	mi := &file_kairship_proto_msgTypes[242]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23333,7 +23793,7 @@ func (x *InstanceDeschedulerInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceDeschedulerInput.ProtoReflect.Descriptor instead.
 func (*InstanceDeschedulerInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{236}
+	return file_kairship_proto_rawDescGZIP(), []int{242}
 }
 
 func (x *InstanceDeschedulerInput) GetEnabled() bool {
@@ -23364,18 +23824,34 @@ func (x *InstanceDeschedulerInput) GetUnschedulableThreshold() string {
 	return ""
 }
 
+func (x *InstanceDeschedulerInput) GetExtraArgs() []*InstanceComponentArgumentInput {
+	if x != nil {
+		return x.ExtraArgs
+	}
+	return nil
+}
+
+func (x *InstanceDeschedulerInput) GetResources() *InstanceComponentResourcesInput {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
 // Settings of etcd.
 type InstanceEtcd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its members.
-	Replicas      *int32 `protobuf:"varint,1,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
+	Replicas *int32 `protobuf:"varint,1,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
+	// CPU and memory of each of its pods; null for the operator's default.
+	Resources     *InstanceComponentResources `protobuf:"bytes,2,opt,name=resources,proto3" json:"resources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InstanceEtcd) Reset() {
 	*x = InstanceEtcd{}
-	mi := &file_kairship_proto_msgTypes[237]
+	mi := &file_kairship_proto_msgTypes[243]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23387,7 +23863,7 @@ func (x *InstanceEtcd) String() string {
 func (*InstanceEtcd) ProtoMessage() {}
 
 func (x *InstanceEtcd) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[237]
+	mi := &file_kairship_proto_msgTypes[243]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23400,7 +23876,7 @@ func (x *InstanceEtcd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceEtcd.ProtoReflect.Descriptor instead.
 func (*InstanceEtcd) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{237}
+	return file_kairship_proto_rawDescGZIP(), []int{243}
 }
 
 func (x *InstanceEtcd) GetReplicas() int32 {
@@ -23410,20 +23886,29 @@ func (x *InstanceEtcd) GetReplicas() int32 {
 	return 0
 }
 
+func (x *InstanceEtcd) GetResources() *InstanceComponentResources {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
 // Settings of etcd.
 type InstanceEtcdInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its members: 1, 3 or 5.
 	Replicas *int32 `protobuf:"varint,1,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
 	// The volume of each member. Without one the data is lost with the pod.
-	Storage       *InstanceEtcdStorageInput `protobuf:"bytes,2,opt,name=storage,proto3" json:"storage,omitempty"`
+	Storage *InstanceEtcdStorageInput `protobuf:"bytes,2,opt,name=storage,proto3" json:"storage,omitempty"`
+	// CPU and memory of each of its pods; the operator's default unless told.
+	Resources     *InstanceComponentResourcesInput `protobuf:"bytes,3,opt,name=resources,proto3" json:"resources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InstanceEtcdInput) Reset() {
 	*x = InstanceEtcdInput{}
-	mi := &file_kairship_proto_msgTypes[238]
+	mi := &file_kairship_proto_msgTypes[244]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23435,7 +23920,7 @@ func (x *InstanceEtcdInput) String() string {
 func (*InstanceEtcdInput) ProtoMessage() {}
 
 func (x *InstanceEtcdInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[238]
+	mi := &file_kairship_proto_msgTypes[244]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23448,7 +23933,7 @@ func (x *InstanceEtcdInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceEtcdInput.ProtoReflect.Descriptor instead.
 func (*InstanceEtcdInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{238}
+	return file_kairship_proto_rawDescGZIP(), []int{244}
 }
 
 func (x *InstanceEtcdInput) GetReplicas() int32 {
@@ -23461,6 +23946,13 @@ func (x *InstanceEtcdInput) GetReplicas() int32 {
 func (x *InstanceEtcdInput) GetStorage() *InstanceEtcdStorageInput {
 	if x != nil {
 		return x.Storage
+	}
+	return nil
+}
+
+func (x *InstanceEtcdInput) GetResources() *InstanceComponentResourcesInput {
+	if x != nil {
+		return x.Resources
 	}
 	return nil
 }
@@ -23478,7 +23970,7 @@ type InstanceEtcdStorageInput struct {
 
 func (x *InstanceEtcdStorageInput) Reset() {
 	*x = InstanceEtcdStorageInput{}
-	mi := &file_kairship_proto_msgTypes[239]
+	mi := &file_kairship_proto_msgTypes[245]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23490,7 +23982,7 @@ func (x *InstanceEtcdStorageInput) String() string {
 func (*InstanceEtcdStorageInput) ProtoMessage() {}
 
 func (x *InstanceEtcdStorageInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[239]
+	mi := &file_kairship_proto_msgTypes[245]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23503,7 +23995,7 @@ func (x *InstanceEtcdStorageInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceEtcdStorageInput.ProtoReflect.Descriptor instead.
 func (*InstanceEtcdStorageInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{239}
+	return file_kairship_proto_rawDescGZIP(), []int{245}
 }
 
 func (x *InstanceEtcdStorageInput) GetSize() string {
@@ -23537,13 +24029,15 @@ type InstanceFailover struct {
 	ClusterSuccessThreshold *string `protobuf:"bytes,6,opt,name=cluster_success_threshold,json=clusterSuccessThreshold,proto3,oneof" json:"cluster_success_threshold,omitempty"`
 	// How long old replicas stay while the new ones become healthy.
 	GracefulEvictionTimeout *string `protobuf:"bytes,7,opt,name=graceful_eviction_timeout,json=gracefulEvictionTimeout,proto3,oneof" json:"graceful_eviction_timeout,omitempty"`
-	unknownFields           protoimpl.UnknownFields
-	sizeCache               protoimpl.SizeCache
+	// How long a cluster may be silent after it was joined.
+	ClusterStartupGracePeriod *string `protobuf:"bytes,8,opt,name=cluster_startup_grace_period,json=clusterStartupGracePeriod,proto3,oneof" json:"cluster_startup_grace_period,omitempty"`
+	unknownFields             protoimpl.UnknownFields
+	sizeCache                 protoimpl.SizeCache
 }
 
 func (x *InstanceFailover) Reset() {
 	*x = InstanceFailover{}
-	mi := &file_kairship_proto_msgTypes[240]
+	mi := &file_kairship_proto_msgTypes[246]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23555,7 +24049,7 @@ func (x *InstanceFailover) String() string {
 func (*InstanceFailover) ProtoMessage() {}
 
 func (x *InstanceFailover) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[240]
+	mi := &file_kairship_proto_msgTypes[246]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23568,7 +24062,7 @@ func (x *InstanceFailover) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceFailover.ProtoReflect.Descriptor instead.
 func (*InstanceFailover) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{240}
+	return file_kairship_proto_rawDescGZIP(), []int{246}
 }
 
 func (x *InstanceFailover) GetEnabled() bool {
@@ -23620,6 +24114,13 @@ func (x *InstanceFailover) GetGracefulEvictionTimeout() string {
 	return ""
 }
 
+func (x *InstanceFailover) GetClusterStartupGracePeriod() string {
+	if x != nil && x.ClusterStartupGracePeriod != nil {
+		return *x.ClusterStartupGracePeriod
+	}
+	return ""
+}
+
 // When a cluster counts as failed, and what then. Durations are like `30s`.
 type InstanceFailoverInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -23637,13 +24138,15 @@ type InstanceFailoverInput struct {
 	ClusterSuccessThreshold *string `protobuf:"bytes,6,opt,name=cluster_success_threshold,json=clusterSuccessThreshold,proto3,oneof" json:"cluster_success_threshold,omitempty"`
 	// How long old replicas stay while the new ones become healthy.
 	GracefulEvictionTimeout *string `protobuf:"bytes,7,opt,name=graceful_eviction_timeout,json=gracefulEvictionTimeout,proto3,oneof" json:"graceful_eviction_timeout,omitempty"`
-	unknownFields           protoimpl.UnknownFields
-	sizeCache               protoimpl.SizeCache
+	// How long a cluster may be silent after it was joined.
+	ClusterStartupGracePeriod *string `protobuf:"bytes,8,opt,name=cluster_startup_grace_period,json=clusterStartupGracePeriod,proto3,oneof" json:"cluster_startup_grace_period,omitempty"`
+	unknownFields             protoimpl.UnknownFields
+	sizeCache                 protoimpl.SizeCache
 }
 
 func (x *InstanceFailoverInput) Reset() {
 	*x = InstanceFailoverInput{}
-	mi := &file_kairship_proto_msgTypes[241]
+	mi := &file_kairship_proto_msgTypes[247]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23655,7 +24158,7 @@ func (x *InstanceFailoverInput) String() string {
 func (*InstanceFailoverInput) ProtoMessage() {}
 
 func (x *InstanceFailoverInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[241]
+	mi := &file_kairship_proto_msgTypes[247]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23668,7 +24171,7 @@ func (x *InstanceFailoverInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceFailoverInput.ProtoReflect.Descriptor instead.
 func (*InstanceFailoverInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{241}
+	return file_kairship_proto_rawDescGZIP(), []int{247}
 }
 
 func (x *InstanceFailoverInput) GetEnabled() bool {
@@ -23720,6 +24223,13 @@ func (x *InstanceFailoverInput) GetGracefulEvictionTimeout() string {
 	return ""
 }
 
+func (x *InstanceFailoverInput) GetClusterStartupGracePeriod() string {
+	if x != nil && x.ClusterStartupGracePeriod != nil {
+		return *x.ClusterStartupGracePeriod
+	}
+	return ""
+}
+
 // A feature of Karmada that is turned on or off.
 type InstanceFeatureGate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -23733,7 +24243,7 @@ type InstanceFeatureGate struct {
 
 func (x *InstanceFeatureGate) Reset() {
 	*x = InstanceFeatureGate{}
-	mi := &file_kairship_proto_msgTypes[242]
+	mi := &file_kairship_proto_msgTypes[248]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23745,7 +24255,7 @@ func (x *InstanceFeatureGate) String() string {
 func (*InstanceFeatureGate) ProtoMessage() {}
 
 func (x *InstanceFeatureGate) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[242]
+	mi := &file_kairship_proto_msgTypes[248]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23758,7 +24268,7 @@ func (x *InstanceFeatureGate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceFeatureGate.ProtoReflect.Descriptor instead.
 func (*InstanceFeatureGate) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{242}
+	return file_kairship_proto_rawDescGZIP(), []int{248}
 }
 
 func (x *InstanceFeatureGate) GetName() string {
@@ -23788,7 +24298,7 @@ type InstanceFeatureGateInput struct {
 
 func (x *InstanceFeatureGateInput) Reset() {
 	*x = InstanceFeatureGateInput{}
-	mi := &file_kairship_proto_msgTypes[243]
+	mi := &file_kairship_proto_msgTypes[249]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23800,7 +24310,7 @@ func (x *InstanceFeatureGateInput) String() string {
 func (*InstanceFeatureGateInput) ProtoMessage() {}
 
 func (x *InstanceFeatureGateInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[243]
+	mi := &file_kairship_proto_msgTypes[249]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23813,7 +24323,7 @@ func (x *InstanceFeatureGateInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceFeatureGateInput.ProtoReflect.Descriptor instead.
 func (*InstanceFeatureGateInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{243}
+	return file_kairship_proto_rawDescGZIP(), []int{249}
 }
 
 func (x *InstanceFeatureGateInput) GetName() string {
@@ -23843,7 +24353,7 @@ type InstanceKubeconfig struct {
 
 func (x *InstanceKubeconfig) Reset() {
 	*x = InstanceKubeconfig{}
-	mi := &file_kairship_proto_msgTypes[244]
+	mi := &file_kairship_proto_msgTypes[250]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23855,7 +24365,7 @@ func (x *InstanceKubeconfig) String() string {
 func (*InstanceKubeconfig) ProtoMessage() {}
 
 func (x *InstanceKubeconfig) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[244]
+	mi := &file_kairship_proto_msgTypes[250]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23868,7 +24378,7 @@ func (x *InstanceKubeconfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceKubeconfig.ProtoReflect.Descriptor instead.
 func (*InstanceKubeconfig) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{244}
+	return file_kairship_proto_rawDescGZIP(), []int{250}
 }
 
 func (x *InstanceKubeconfig) GetServer() string {
@@ -23891,14 +24401,18 @@ type InstanceMetricsAdapter struct {
 	// Whether it runs.
 	Enabled *bool `protobuf:"varint,1,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
 	// How many of it run.
-	Replicas      *int32 `protobuf:"varint,2,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
+	Replicas *int32 `protobuf:"varint,2,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
+	// Further flags of it, by name in alphabetical order.
+	ExtraArgs []*InstanceComponentArgument `protobuf:"bytes,3,rep,name=extra_args,json=extraArgs,proto3" json:"extra_args,omitempty"`
+	// CPU and memory of each of its pods; null for the operator's default.
+	Resources     *InstanceComponentResources `protobuf:"bytes,4,opt,name=resources,proto3" json:"resources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InstanceMetricsAdapter) Reset() {
 	*x = InstanceMetricsAdapter{}
-	mi := &file_kairship_proto_msgTypes[245]
+	mi := &file_kairship_proto_msgTypes[251]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23910,7 +24424,7 @@ func (x *InstanceMetricsAdapter) String() string {
 func (*InstanceMetricsAdapter) ProtoMessage() {}
 
 func (x *InstanceMetricsAdapter) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[245]
+	mi := &file_kairship_proto_msgTypes[251]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23923,7 +24437,7 @@ func (x *InstanceMetricsAdapter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceMetricsAdapter.ProtoReflect.Descriptor instead.
 func (*InstanceMetricsAdapter) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{245}
+	return file_kairship_proto_rawDescGZIP(), []int{251}
 }
 
 func (x *InstanceMetricsAdapter) GetEnabled() bool {
@@ -23940,20 +24454,39 @@ func (x *InstanceMetricsAdapter) GetReplicas() int32 {
 	return 0
 }
 
+func (x *InstanceMetricsAdapter) GetExtraArgs() []*InstanceComponentArgument {
+	if x != nil {
+		return x.ExtraArgs
+	}
+	return nil
+}
+
+func (x *InstanceMetricsAdapter) GetResources() *InstanceComponentResources {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
 // The metrics API over all member clusters.
 type InstanceMetricsAdapterInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether it runs.
 	Enabled *bool `protobuf:"varint,1,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
 	// How many of it run: 1 to 10.
-	Replicas      *int32 `protobuf:"varint,2,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
+	Replicas *int32 `protobuf:"varint,2,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
+	// Further flags of it: 64 at most, each once. Those that only tune it are permitted; `docs/instance-lifecycle.md`
+	// lists them.
+	ExtraArgs []*InstanceComponentArgumentInput `protobuf:"bytes,3,rep,name=extra_args,json=extraArgs,proto3" json:"extra_args,omitempty"`
+	// CPU and memory of each of its pods; the operator's default unless told.
+	Resources     *InstanceComponentResourcesInput `protobuf:"bytes,4,opt,name=resources,proto3" json:"resources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InstanceMetricsAdapterInput) Reset() {
 	*x = InstanceMetricsAdapterInput{}
-	mi := &file_kairship_proto_msgTypes[246]
+	mi := &file_kairship_proto_msgTypes[252]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -23965,7 +24498,7 @@ func (x *InstanceMetricsAdapterInput) String() string {
 func (*InstanceMetricsAdapterInput) ProtoMessage() {}
 
 func (x *InstanceMetricsAdapterInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[246]
+	mi := &file_kairship_proto_msgTypes[252]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -23978,7 +24511,7 @@ func (x *InstanceMetricsAdapterInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceMetricsAdapterInput.ProtoReflect.Descriptor instead.
 func (*InstanceMetricsAdapterInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{246}
+	return file_kairship_proto_rawDescGZIP(), []int{252}
 }
 
 func (x *InstanceMetricsAdapterInput) GetEnabled() bool {
@@ -23993,6 +24526,20 @@ func (x *InstanceMetricsAdapterInput) GetReplicas() int32 {
 		return *x.Replicas
 	}
 	return 0
+}
+
+func (x *InstanceMetricsAdapterInput) GetExtraArgs() []*InstanceComponentArgumentInput {
+	if x != nil {
+		return x.ExtraArgs
+	}
+	return nil
+}
+
+func (x *InstanceMetricsAdapterInput) GetResources() *InstanceComponentResourcesInput {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
 }
 
 // Figures over a whole instance. They follow the instance by some seconds, unless they say that they are old.
@@ -24025,7 +24572,7 @@ type InstanceSummary struct {
 
 func (x *InstanceSummary) Reset() {
 	*x = InstanceSummary{}
-	mi := &file_kairship_proto_msgTypes[247]
+	mi := &file_kairship_proto_msgTypes[253]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -24037,7 +24584,7 @@ func (x *InstanceSummary) String() string {
 func (*InstanceSummary) ProtoMessage() {}
 
 func (x *InstanceSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[247]
+	mi := &file_kairship_proto_msgTypes[253]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -24050,7 +24597,7 @@ func (x *InstanceSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceSummary.ProtoReflect.Descriptor instead.
 func (*InstanceSummary) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{247}
+	return file_kairship_proto_rawDescGZIP(), []int{253}
 }
 
 func (x *InstanceSummary) GetStaleSince() *timestamppb.Timestamp {
@@ -24131,7 +24678,7 @@ type JSONPatchOperationInput struct {
 
 func (x *JSONPatchOperationInput) Reset() {
 	*x = JSONPatchOperationInput{}
-	mi := &file_kairship_proto_msgTypes[248]
+	mi := &file_kairship_proto_msgTypes[254]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -24143,7 +24690,7 @@ func (x *JSONPatchOperationInput) String() string {
 func (*JSONPatchOperationInput) ProtoMessage() {}
 
 func (x *JSONPatchOperationInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[248]
+	mi := &file_kairship_proto_msgTypes[254]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -24156,7 +24703,7 @@ func (x *JSONPatchOperationInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JSONPatchOperationInput.ProtoReflect.Descriptor instead.
 func (*JSONPatchOperationInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{248}
+	return file_kairship_proto_rawDescGZIP(), []int{254}
 }
 
 func (x *JSONPatchOperationInput) GetSubPath() string {
@@ -24231,7 +24778,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_kairship_proto_msgTypes[249]
+	mi := &file_kairship_proto_msgTypes[255]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -24243,7 +24790,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[249]
+	mi := &file_kairship_proto_msgTypes[255]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -24256,7 +24803,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{249}
+	return file_kairship_proto_rawDescGZIP(), []int{255}
 }
 
 func (x *Job) GetId() string {
@@ -24423,7 +24970,7 @@ type JoinClusterPayload struct {
 
 func (x *JoinClusterPayload) Reset() {
 	*x = JoinClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[250]
+	mi := &file_kairship_proto_msgTypes[256]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -24435,7 +24982,7 @@ func (x *JoinClusterPayload) String() string {
 func (*JoinClusterPayload) ProtoMessage() {}
 
 func (x *JoinClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[250]
+	mi := &file_kairship_proto_msgTypes[256]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -24448,7 +24995,7 @@ func (x *JoinClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinClusterPayload.ProtoReflect.Descriptor instead.
 func (*JoinClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{250}
+	return file_kairship_proto_rawDescGZIP(), []int{256}
 }
 
 func (x *JoinClusterPayload) GetRequested() bool {
@@ -24494,7 +25041,7 @@ type JoinClusterRequest struct {
 
 func (x *JoinClusterRequest) Reset() {
 	*x = JoinClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[251]
+	mi := &file_kairship_proto_msgTypes[257]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -24506,7 +25053,7 @@ func (x *JoinClusterRequest) String() string {
 func (*JoinClusterRequest) ProtoMessage() {}
 
 func (x *JoinClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[251]
+	mi := &file_kairship_proto_msgTypes[257]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -24519,7 +25066,7 @@ func (x *JoinClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinClusterRequest.ProtoReflect.Descriptor instead.
 func (*JoinClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{251}
+	return file_kairship_proto_rawDescGZIP(), []int{257}
 }
 
 func (x *JoinClusterRequest) GetInstance() string {
@@ -24558,7 +25105,7 @@ type JoinClusterResponse struct {
 
 func (x *JoinClusterResponse) Reset() {
 	*x = JoinClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[252]
+	mi := &file_kairship_proto_msgTypes[258]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -24570,7 +25117,7 @@ func (x *JoinClusterResponse) String() string {
 func (*JoinClusterResponse) ProtoMessage() {}
 
 func (x *JoinClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[252]
+	mi := &file_kairship_proto_msgTypes[258]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -24583,7 +25130,7 @@ func (x *JoinClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinClusterResponse.ProtoReflect.Descriptor instead.
 func (*JoinClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{252}
+	return file_kairship_proto_rawDescGZIP(), []int{258}
 }
 
 func (x *JoinClusterResponse) GetResult() *JoinClusterPayload {
@@ -24637,7 +25184,7 @@ type KarmadaResource struct {
 
 func (x *KarmadaResource) Reset() {
 	*x = KarmadaResource{}
-	mi := &file_kairship_proto_msgTypes[253]
+	mi := &file_kairship_proto_msgTypes[259]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -24649,7 +25196,7 @@ func (x *KarmadaResource) String() string {
 func (*KarmadaResource) ProtoMessage() {}
 
 func (x *KarmadaResource) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[253]
+	mi := &file_kairship_proto_msgTypes[259]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -24662,7 +25209,7 @@ func (x *KarmadaResource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KarmadaResource.ProtoReflect.Descriptor instead.
 func (*KarmadaResource) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{253}
+	return file_kairship_proto_rawDescGZIP(), []int{259}
 }
 
 func (x *KarmadaResource) GetId() string {
@@ -24760,7 +25307,7 @@ type KarmadaResourceChange struct {
 
 func (x *KarmadaResourceChange) Reset() {
 	*x = KarmadaResourceChange{}
-	mi := &file_kairship_proto_msgTypes[254]
+	mi := &file_kairship_proto_msgTypes[260]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -24772,7 +25319,7 @@ func (x *KarmadaResourceChange) String() string {
 func (*KarmadaResourceChange) ProtoMessage() {}
 
 func (x *KarmadaResourceChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[254]
+	mi := &file_kairship_proto_msgTypes[260]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -24785,7 +25332,7 @@ func (x *KarmadaResourceChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KarmadaResourceChange.ProtoReflect.Descriptor instead.
 func (*KarmadaResourceChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{254}
+	return file_kairship_proto_rawDescGZIP(), []int{260}
 }
 
 func (x *KarmadaResourceChange) GetType() ChangeType_Value {
@@ -24837,6 +25384,107 @@ func (x *KarmadaResourceChange) GetCursor() string {
 	return ""
 }
 
+// A version of Karmada that can be installed.
+type KarmadaVersion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version, for example `v1.18.2`.
+	Version       *string `protobuf:"bytes,1,opt,name=version,proto3,oneof" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KarmadaVersion) Reset() {
+	*x = KarmadaVersion{}
+	mi := &file_kairship_proto_msgTypes[261]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KarmadaVersion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KarmadaVersion) ProtoMessage() {}
+
+func (x *KarmadaVersion) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[261]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KarmadaVersion.ProtoReflect.Descriptor instead.
+func (*KarmadaVersion) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{261}
+}
+
+func (x *KarmadaVersion) GetVersion() string {
+	if x != nil && x.Version != nil {
+		return *x.Version
+	}
+	return ""
+}
+
+// Versions of Karmada that can be installed.
+type KarmadaVersionList struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The versions in the order of the setting; empty where any can be installed, and for those who see no instance.
+	Nodes []*KarmadaVersion `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// Whether no other version can be installed; false for those who see no instance.
+	Limited       *bool `protobuf:"varint,2,opt,name=limited,proto3,oneof" json:"limited,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KarmadaVersionList) Reset() {
+	*x = KarmadaVersionList{}
+	mi := &file_kairship_proto_msgTypes[262]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KarmadaVersionList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KarmadaVersionList) ProtoMessage() {}
+
+func (x *KarmadaVersionList) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[262]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KarmadaVersionList.ProtoReflect.Descriptor instead.
+func (*KarmadaVersionList) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{262}
+}
+
+func (x *KarmadaVersionList) GetNodes() []*KarmadaVersion {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *KarmadaVersionList) GetLimited() bool {
+	if x != nil && x.Limited != nil {
+		return *x.Limited
+	}
+	return false
+}
+
 // How many objects of one kind there are.
 type KindCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -24854,7 +25502,7 @@ type KindCount struct {
 
 func (x *KindCount) Reset() {
 	*x = KindCount{}
-	mi := &file_kairship_proto_msgTypes[255]
+	mi := &file_kairship_proto_msgTypes[263]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -24866,7 +25514,7 @@ func (x *KindCount) String() string {
 func (*KindCount) ProtoMessage() {}
 
 func (x *KindCount) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[255]
+	mi := &file_kairship_proto_msgTypes[263]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -24879,7 +25527,7 @@ func (x *KindCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KindCount.ProtoReflect.Descriptor instead.
 func (*KindCount) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{255}
+	return file_kairship_proto_rawDescGZIP(), []int{263}
 }
 
 func (x *KindCount) GetGroup() string {
@@ -24923,7 +25571,7 @@ type Label struct {
 
 func (x *Label) Reset() {
 	*x = Label{}
-	mi := &file_kairship_proto_msgTypes[256]
+	mi := &file_kairship_proto_msgTypes[264]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -24935,7 +25583,7 @@ func (x *Label) String() string {
 func (*Label) ProtoMessage() {}
 
 func (x *Label) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[256]
+	mi := &file_kairship_proto_msgTypes[264]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -24948,7 +25596,7 @@ func (x *Label) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Label.ProtoReflect.Descriptor instead.
 func (*Label) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{256}
+	return file_kairship_proto_rawDescGZIP(), []int{264}
 }
 
 func (x *Label) GetKey() string {
@@ -24978,7 +25626,7 @@ type LabelAnnotationOverriderInput struct {
 
 func (x *LabelAnnotationOverriderInput) Reset() {
 	*x = LabelAnnotationOverriderInput{}
-	mi := &file_kairship_proto_msgTypes[257]
+	mi := &file_kairship_proto_msgTypes[265]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -24990,7 +25638,7 @@ func (x *LabelAnnotationOverriderInput) String() string {
 func (*LabelAnnotationOverriderInput) ProtoMessage() {}
 
 func (x *LabelAnnotationOverriderInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[257]
+	mi := &file_kairship_proto_msgTypes[265]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -25003,7 +25651,7 @@ func (x *LabelAnnotationOverriderInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelAnnotationOverriderInput.ProtoReflect.Descriptor instead.
 func (*LabelAnnotationOverriderInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{257}
+	return file_kairship_proto_rawDescGZIP(), []int{265}
 }
 
 func (x *LabelAnnotationOverriderInput) GetOperator() OverriderOperator_Value {
@@ -25033,7 +25681,7 @@ type LabelInput struct {
 
 func (x *LabelInput) Reset() {
 	*x = LabelInput{}
-	mi := &file_kairship_proto_msgTypes[258]
+	mi := &file_kairship_proto_msgTypes[266]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -25045,7 +25693,7 @@ func (x *LabelInput) String() string {
 func (*LabelInput) ProtoMessage() {}
 
 func (x *LabelInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[258]
+	mi := &file_kairship_proto_msgTypes[266]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -25058,7 +25706,7 @@ func (x *LabelInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelInput.ProtoReflect.Descriptor instead.
 func (*LabelInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{258}
+	return file_kairship_proto_rawDescGZIP(), []int{266}
 }
 
 func (x *LabelInput) GetKey() string {
@@ -25088,7 +25736,7 @@ type LabelSelectorInput struct {
 
 func (x *LabelSelectorInput) Reset() {
 	*x = LabelSelectorInput{}
-	mi := &file_kairship_proto_msgTypes[259]
+	mi := &file_kairship_proto_msgTypes[267]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -25100,7 +25748,7 @@ func (x *LabelSelectorInput) String() string {
 func (*LabelSelectorInput) ProtoMessage() {}
 
 func (x *LabelSelectorInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[259]
+	mi := &file_kairship_proto_msgTypes[267]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -25113,7 +25761,7 @@ func (x *LabelSelectorInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelSelectorInput.ProtoReflect.Descriptor instead.
 func (*LabelSelectorInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{259}
+	return file_kairship_proto_rawDescGZIP(), []int{267}
 }
 
 func (x *LabelSelectorInput) GetMatchLabels() []*LabelInput {
@@ -25145,7 +25793,7 @@ type LabelSelectorRequirementInput struct {
 
 func (x *LabelSelectorRequirementInput) Reset() {
 	*x = LabelSelectorRequirementInput{}
-	mi := &file_kairship_proto_msgTypes[260]
+	mi := &file_kairship_proto_msgTypes[268]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -25157,7 +25805,7 @@ func (x *LabelSelectorRequirementInput) String() string {
 func (*LabelSelectorRequirementInput) ProtoMessage() {}
 
 func (x *LabelSelectorRequirementInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[260]
+	mi := &file_kairship_proto_msgTypes[268]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -25170,7 +25818,7 @@ func (x *LabelSelectorRequirementInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelSelectorRequirementInput.ProtoReflect.Descriptor instead.
 func (*LabelSelectorRequirementInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{260}
+	return file_kairship_proto_rawDescGZIP(), []int{268}
 }
 
 func (x *LabelSelectorRequirementInput) GetKey() string {
@@ -25225,7 +25873,7 @@ type ListActivityRequest struct {
 
 func (x *ListActivityRequest) Reset() {
 	*x = ListActivityRequest{}
-	mi := &file_kairship_proto_msgTypes[261]
+	mi := &file_kairship_proto_msgTypes[269]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -25237,7 +25885,7 @@ func (x *ListActivityRequest) String() string {
 func (*ListActivityRequest) ProtoMessage() {}
 
 func (x *ListActivityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[261]
+	mi := &file_kairship_proto_msgTypes[269]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -25250,7 +25898,7 @@ func (x *ListActivityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListActivityRequest.ProtoReflect.Descriptor instead.
 func (*ListActivityRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{261}
+	return file_kairship_proto_rawDescGZIP(), []int{269}
 }
 
 func (x *ListActivityRequest) GetFirst() int32 {
@@ -25345,7 +25993,7 @@ type ListActivityResponse struct {
 
 func (x *ListActivityResponse) Reset() {
 	*x = ListActivityResponse{}
-	mi := &file_kairship_proto_msgTypes[262]
+	mi := &file_kairship_proto_msgTypes[270]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -25357,7 +26005,7 @@ func (x *ListActivityResponse) String() string {
 func (*ListActivityResponse) ProtoMessage() {}
 
 func (x *ListActivityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[262]
+	mi := &file_kairship_proto_msgTypes[270]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -25370,7 +26018,7 @@ func (x *ListActivityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListActivityResponse.ProtoReflect.Descriptor instead.
 func (*ListActivityResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{262}
+	return file_kairship_proto_rawDescGZIP(), []int{270}
 }
 
 func (x *ListActivityResponse) GetResult() *ActivityEntryConnection {
@@ -25430,7 +26078,7 @@ type ListClusterNodesRequest struct {
 
 func (x *ListClusterNodesRequest) Reset() {
 	*x = ListClusterNodesRequest{}
-	mi := &file_kairship_proto_msgTypes[263]
+	mi := &file_kairship_proto_msgTypes[271]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -25442,7 +26090,7 @@ func (x *ListClusterNodesRequest) String() string {
 func (*ListClusterNodesRequest) ProtoMessage() {}
 
 func (x *ListClusterNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[263]
+	mi := &file_kairship_proto_msgTypes[271]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -25455,7 +26103,7 @@ func (x *ListClusterNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClusterNodesRequest.ProtoReflect.Descriptor instead.
 func (*ListClusterNodesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{263}
+	return file_kairship_proto_rawDescGZIP(), []int{271}
 }
 
 func (x *ListClusterNodesRequest) GetInstance() string {
@@ -25564,7 +26212,7 @@ type ListClusterNodesResponse struct {
 
 func (x *ListClusterNodesResponse) Reset() {
 	*x = ListClusterNodesResponse{}
-	mi := &file_kairship_proto_msgTypes[264]
+	mi := &file_kairship_proto_msgTypes[272]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -25576,7 +26224,7 @@ func (x *ListClusterNodesResponse) String() string {
 func (*ListClusterNodesResponse) ProtoMessage() {}
 
 func (x *ListClusterNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[264]
+	mi := &file_kairship_proto_msgTypes[272]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -25589,7 +26237,7 @@ func (x *ListClusterNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClusterNodesResponse.ProtoReflect.Descriptor instead.
 func (*ListClusterNodesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{264}
+	return file_kairship_proto_rawDescGZIP(), []int{272}
 }
 
 func (x *ListClusterNodesResponse) GetResult() *ClusterNodeConnection {
@@ -25647,7 +26295,7 @@ type ListClusterOverridePoliciesRequest struct {
 
 func (x *ListClusterOverridePoliciesRequest) Reset() {
 	*x = ListClusterOverridePoliciesRequest{}
-	mi := &file_kairship_proto_msgTypes[265]
+	mi := &file_kairship_proto_msgTypes[273]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -25659,7 +26307,7 @@ func (x *ListClusterOverridePoliciesRequest) String() string {
 func (*ListClusterOverridePoliciesRequest) ProtoMessage() {}
 
 func (x *ListClusterOverridePoliciesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[265]
+	mi := &file_kairship_proto_msgTypes[273]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -25672,7 +26320,7 @@ func (x *ListClusterOverridePoliciesRequest) ProtoReflect() protoreflect.Message
 
 // Deprecated: Use ListClusterOverridePoliciesRequest.ProtoReflect.Descriptor instead.
 func (*ListClusterOverridePoliciesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{265}
+	return file_kairship_proto_rawDescGZIP(), []int{273}
 }
 
 func (x *ListClusterOverridePoliciesRequest) GetInstance() string {
@@ -25767,7 +26415,7 @@ type ListClusterOverridePoliciesResponse struct {
 
 func (x *ListClusterOverridePoliciesResponse) Reset() {
 	*x = ListClusterOverridePoliciesResponse{}
-	mi := &file_kairship_proto_msgTypes[266]
+	mi := &file_kairship_proto_msgTypes[274]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -25779,7 +26427,7 @@ func (x *ListClusterOverridePoliciesResponse) String() string {
 func (*ListClusterOverridePoliciesResponse) ProtoMessage() {}
 
 func (x *ListClusterOverridePoliciesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[266]
+	mi := &file_kairship_proto_msgTypes[274]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -25792,7 +26440,7 @@ func (x *ListClusterOverridePoliciesResponse) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ListClusterOverridePoliciesResponse.ProtoReflect.Descriptor instead.
 func (*ListClusterOverridePoliciesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{266}
+	return file_kairship_proto_rawDescGZIP(), []int{274}
 }
 
 func (x *ListClusterOverridePoliciesResponse) GetResult() *ClusterOverridePolicyConnection {
@@ -25839,7 +26487,7 @@ type ListClusterOverridePolicyTimelineRequest struct {
 
 func (x *ListClusterOverridePolicyTimelineRequest) Reset() {
 	*x = ListClusterOverridePolicyTimelineRequest{}
-	mi := &file_kairship_proto_msgTypes[267]
+	mi := &file_kairship_proto_msgTypes[275]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -25851,7 +26499,7 @@ func (x *ListClusterOverridePolicyTimelineRequest) String() string {
 func (*ListClusterOverridePolicyTimelineRequest) ProtoMessage() {}
 
 func (x *ListClusterOverridePolicyTimelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[267]
+	mi := &file_kairship_proto_msgTypes[275]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -25864,7 +26512,7 @@ func (x *ListClusterOverridePolicyTimelineRequest) ProtoReflect() protoreflect.M
 
 // Deprecated: Use ListClusterOverridePolicyTimelineRequest.ProtoReflect.Descriptor instead.
 func (*ListClusterOverridePolicyTimelineRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{267}
+	return file_kairship_proto_rawDescGZIP(), []int{275}
 }
 
 func (x *ListClusterOverridePolicyTimelineRequest) GetInstance() string {
@@ -25931,7 +26579,7 @@ type ListClusterOverridePolicyTimelineResponse struct {
 
 func (x *ListClusterOverridePolicyTimelineResponse) Reset() {
 	*x = ListClusterOverridePolicyTimelineResponse{}
-	mi := &file_kairship_proto_msgTypes[268]
+	mi := &file_kairship_proto_msgTypes[276]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -25943,7 +26591,7 @@ func (x *ListClusterOverridePolicyTimelineResponse) String() string {
 func (*ListClusterOverridePolicyTimelineResponse) ProtoMessage() {}
 
 func (x *ListClusterOverridePolicyTimelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[268]
+	mi := &file_kairship_proto_msgTypes[276]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -25956,7 +26604,7 @@ func (x *ListClusterOverridePolicyTimelineResponse) ProtoReflect() protoreflect.
 
 // Deprecated: Use ListClusterOverridePolicyTimelineResponse.ProtoReflect.Descriptor instead.
 func (*ListClusterOverridePolicyTimelineResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{268}
+	return file_kairship_proto_rawDescGZIP(), []int{276}
 }
 
 func (x *ListClusterOverridePolicyTimelineResponse) GetResult() *TimelineEntryConnection {
@@ -26014,7 +26662,7 @@ type ListClusterPropagationPoliciesRequest struct {
 
 func (x *ListClusterPropagationPoliciesRequest) Reset() {
 	*x = ListClusterPropagationPoliciesRequest{}
-	mi := &file_kairship_proto_msgTypes[269]
+	mi := &file_kairship_proto_msgTypes[277]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -26026,7 +26674,7 @@ func (x *ListClusterPropagationPoliciesRequest) String() string {
 func (*ListClusterPropagationPoliciesRequest) ProtoMessage() {}
 
 func (x *ListClusterPropagationPoliciesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[269]
+	mi := &file_kairship_proto_msgTypes[277]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -26039,7 +26687,7 @@ func (x *ListClusterPropagationPoliciesRequest) ProtoReflect() protoreflect.Mess
 
 // Deprecated: Use ListClusterPropagationPoliciesRequest.ProtoReflect.Descriptor instead.
 func (*ListClusterPropagationPoliciesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{269}
+	return file_kairship_proto_rawDescGZIP(), []int{277}
 }
 
 func (x *ListClusterPropagationPoliciesRequest) GetInstance() string {
@@ -26134,7 +26782,7 @@ type ListClusterPropagationPoliciesResponse struct {
 
 func (x *ListClusterPropagationPoliciesResponse) Reset() {
 	*x = ListClusterPropagationPoliciesResponse{}
-	mi := &file_kairship_proto_msgTypes[270]
+	mi := &file_kairship_proto_msgTypes[278]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -26146,7 +26794,7 @@ func (x *ListClusterPropagationPoliciesResponse) String() string {
 func (*ListClusterPropagationPoliciesResponse) ProtoMessage() {}
 
 func (x *ListClusterPropagationPoliciesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[270]
+	mi := &file_kairship_proto_msgTypes[278]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -26159,7 +26807,7 @@ func (x *ListClusterPropagationPoliciesResponse) ProtoReflect() protoreflect.Mes
 
 // Deprecated: Use ListClusterPropagationPoliciesResponse.ProtoReflect.Descriptor instead.
 func (*ListClusterPropagationPoliciesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{270}
+	return file_kairship_proto_rawDescGZIP(), []int{278}
 }
 
 func (x *ListClusterPropagationPoliciesResponse) GetResult() *ClusterPropagationPolicyConnection {
@@ -26206,7 +26854,7 @@ type ListClusterPropagationPolicyTimelineRequest struct {
 
 func (x *ListClusterPropagationPolicyTimelineRequest) Reset() {
 	*x = ListClusterPropagationPolicyTimelineRequest{}
-	mi := &file_kairship_proto_msgTypes[271]
+	mi := &file_kairship_proto_msgTypes[279]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -26218,7 +26866,7 @@ func (x *ListClusterPropagationPolicyTimelineRequest) String() string {
 func (*ListClusterPropagationPolicyTimelineRequest) ProtoMessage() {}
 
 func (x *ListClusterPropagationPolicyTimelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[271]
+	mi := &file_kairship_proto_msgTypes[279]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -26231,7 +26879,7 @@ func (x *ListClusterPropagationPolicyTimelineRequest) ProtoReflect() protoreflec
 
 // Deprecated: Use ListClusterPropagationPolicyTimelineRequest.ProtoReflect.Descriptor instead.
 func (*ListClusterPropagationPolicyTimelineRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{271}
+	return file_kairship_proto_rawDescGZIP(), []int{279}
 }
 
 func (x *ListClusterPropagationPolicyTimelineRequest) GetInstance() string {
@@ -26299,7 +26947,7 @@ type ListClusterPropagationPolicyTimelineResponse struct {
 
 func (x *ListClusterPropagationPolicyTimelineResponse) Reset() {
 	*x = ListClusterPropagationPolicyTimelineResponse{}
-	mi := &file_kairship_proto_msgTypes[272]
+	mi := &file_kairship_proto_msgTypes[280]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -26311,7 +26959,7 @@ func (x *ListClusterPropagationPolicyTimelineResponse) String() string {
 func (*ListClusterPropagationPolicyTimelineResponse) ProtoMessage() {}
 
 func (x *ListClusterPropagationPolicyTimelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[272]
+	mi := &file_kairship_proto_msgTypes[280]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -26324,7 +26972,7 @@ func (x *ListClusterPropagationPolicyTimelineResponse) ProtoReflect() protorefle
 
 // Deprecated: Use ListClusterPropagationPolicyTimelineResponse.ProtoReflect.Descriptor instead.
 func (*ListClusterPropagationPolicyTimelineResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{272}
+	return file_kairship_proto_rawDescGZIP(), []int{280}
 }
 
 func (x *ListClusterPropagationPolicyTimelineResponse) GetResult() *TimelineEntryConnection {
@@ -26398,7 +27046,7 @@ type ListClusterPropagationPolicyWorkloadsRequest struct {
 
 func (x *ListClusterPropagationPolicyWorkloadsRequest) Reset() {
 	*x = ListClusterPropagationPolicyWorkloadsRequest{}
-	mi := &file_kairship_proto_msgTypes[273]
+	mi := &file_kairship_proto_msgTypes[281]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -26410,7 +27058,7 @@ func (x *ListClusterPropagationPolicyWorkloadsRequest) String() string {
 func (*ListClusterPropagationPolicyWorkloadsRequest) ProtoMessage() {}
 
 func (x *ListClusterPropagationPolicyWorkloadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[273]
+	mi := &file_kairship_proto_msgTypes[281]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -26423,7 +27071,7 @@ func (x *ListClusterPropagationPolicyWorkloadsRequest) ProtoReflect() protorefle
 
 // Deprecated: Use ListClusterPropagationPolicyWorkloadsRequest.ProtoReflect.Descriptor instead.
 func (*ListClusterPropagationPolicyWorkloadsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{273}
+	return file_kairship_proto_rawDescGZIP(), []int{281}
 }
 
 func (x *ListClusterPropagationPolicyWorkloadsRequest) GetInstance() string {
@@ -26568,7 +27216,7 @@ type ListClusterPropagationPolicyWorkloadsResponse struct {
 
 func (x *ListClusterPropagationPolicyWorkloadsResponse) Reset() {
 	*x = ListClusterPropagationPolicyWorkloadsResponse{}
-	mi := &file_kairship_proto_msgTypes[274]
+	mi := &file_kairship_proto_msgTypes[282]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -26580,7 +27228,7 @@ func (x *ListClusterPropagationPolicyWorkloadsResponse) String() string {
 func (*ListClusterPropagationPolicyWorkloadsResponse) ProtoMessage() {}
 
 func (x *ListClusterPropagationPolicyWorkloadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[274]
+	mi := &file_kairship_proto_msgTypes[282]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -26593,7 +27241,7 @@ func (x *ListClusterPropagationPolicyWorkloadsResponse) ProtoReflect() protorefl
 
 // Deprecated: Use ListClusterPropagationPolicyWorkloadsResponse.ProtoReflect.Descriptor instead.
 func (*ListClusterPropagationPolicyWorkloadsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{274}
+	return file_kairship_proto_rawDescGZIP(), []int{282}
 }
 
 func (x *ListClusterPropagationPolicyWorkloadsResponse) GetResult() *WorkloadConnection {
@@ -26656,7 +27304,7 @@ type ListClustersRequest struct {
 
 func (x *ListClustersRequest) Reset() {
 	*x = ListClustersRequest{}
-	mi := &file_kairship_proto_msgTypes[275]
+	mi := &file_kairship_proto_msgTypes[283]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -26668,7 +27316,7 @@ func (x *ListClustersRequest) String() string {
 func (*ListClustersRequest) ProtoMessage() {}
 
 func (x *ListClustersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[275]
+	mi := &file_kairship_proto_msgTypes[283]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -26681,7 +27329,7 @@ func (x *ListClustersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClustersRequest.ProtoReflect.Descriptor instead.
 func (*ListClustersRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{275}
+	return file_kairship_proto_rawDescGZIP(), []int{283}
 }
 
 func (x *ListClustersRequest) GetFirst() int32 {
@@ -26804,7 +27452,7 @@ type ListClustersResponse struct {
 
 func (x *ListClustersResponse) Reset() {
 	*x = ListClustersResponse{}
-	mi := &file_kairship_proto_msgTypes[276]
+	mi := &file_kairship_proto_msgTypes[284]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -26816,7 +27464,7 @@ func (x *ListClustersResponse) String() string {
 func (*ListClustersResponse) ProtoMessage() {}
 
 func (x *ListClustersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[276]
+	mi := &file_kairship_proto_msgTypes[284]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -26829,7 +27477,7 @@ func (x *ListClustersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClustersResponse.ProtoReflect.Descriptor instead.
 func (*ListClustersResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{276}
+	return file_kairship_proto_rawDescGZIP(), []int{284}
 }
 
 func (x *ListClustersResponse) GetResult() *ClusterConnection {
@@ -26880,7 +27528,7 @@ type ListCronFederatedHPAsRequest struct {
 
 func (x *ListCronFederatedHPAsRequest) Reset() {
 	*x = ListCronFederatedHPAsRequest{}
-	mi := &file_kairship_proto_msgTypes[277]
+	mi := &file_kairship_proto_msgTypes[285]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -26892,7 +27540,7 @@ func (x *ListCronFederatedHPAsRequest) String() string {
 func (*ListCronFederatedHPAsRequest) ProtoMessage() {}
 
 func (x *ListCronFederatedHPAsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[277]
+	mi := &file_kairship_proto_msgTypes[285]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -26905,7 +27553,7 @@ func (x *ListCronFederatedHPAsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCronFederatedHPAsRequest.ProtoReflect.Descriptor instead.
 func (*ListCronFederatedHPAsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{277}
+	return file_kairship_proto_rawDescGZIP(), []int{285}
 }
 
 func (x *ListCronFederatedHPAsRequest) GetInstance() string {
@@ -26986,7 +27634,7 @@ type ListCronFederatedHPAsResponse struct {
 
 func (x *ListCronFederatedHPAsResponse) Reset() {
 	*x = ListCronFederatedHPAsResponse{}
-	mi := &file_kairship_proto_msgTypes[278]
+	mi := &file_kairship_proto_msgTypes[286]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -26998,7 +27646,7 @@ func (x *ListCronFederatedHPAsResponse) String() string {
 func (*ListCronFederatedHPAsResponse) ProtoMessage() {}
 
 func (x *ListCronFederatedHPAsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[278]
+	mi := &file_kairship_proto_msgTypes[286]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -27011,7 +27659,7 @@ func (x *ListCronFederatedHPAsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCronFederatedHPAsResponse.ProtoReflect.Descriptor instead.
 func (*ListCronFederatedHPAsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{278}
+	return file_kairship_proto_rawDescGZIP(), []int{286}
 }
 
 func (x *ListCronFederatedHPAsResponse) GetResult() *CronFederatedHPAConnection {
@@ -27062,7 +27710,7 @@ type ListFederatedHPAsRequest struct {
 
 func (x *ListFederatedHPAsRequest) Reset() {
 	*x = ListFederatedHPAsRequest{}
-	mi := &file_kairship_proto_msgTypes[279]
+	mi := &file_kairship_proto_msgTypes[287]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -27074,7 +27722,7 @@ func (x *ListFederatedHPAsRequest) String() string {
 func (*ListFederatedHPAsRequest) ProtoMessage() {}
 
 func (x *ListFederatedHPAsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[279]
+	mi := &file_kairship_proto_msgTypes[287]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -27087,7 +27735,7 @@ func (x *ListFederatedHPAsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFederatedHPAsRequest.ProtoReflect.Descriptor instead.
 func (*ListFederatedHPAsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{279}
+	return file_kairship_proto_rawDescGZIP(), []int{287}
 }
 
 func (x *ListFederatedHPAsRequest) GetInstance() string {
@@ -27168,7 +27816,7 @@ type ListFederatedHPAsResponse struct {
 
 func (x *ListFederatedHPAsResponse) Reset() {
 	*x = ListFederatedHPAsResponse{}
-	mi := &file_kairship_proto_msgTypes[280]
+	mi := &file_kairship_proto_msgTypes[288]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -27180,7 +27828,7 @@ func (x *ListFederatedHPAsResponse) String() string {
 func (*ListFederatedHPAsResponse) ProtoMessage() {}
 
 func (x *ListFederatedHPAsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[280]
+	mi := &file_kairship_proto_msgTypes[288]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -27193,7 +27841,7 @@ func (x *ListFederatedHPAsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFederatedHPAsResponse.ProtoReflect.Descriptor instead.
 func (*ListFederatedHPAsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{280}
+	return file_kairship_proto_rawDescGZIP(), []int{288}
 }
 
 func (x *ListFederatedHPAsResponse) GetResult() *FederatedHPAConnection {
@@ -27244,7 +27892,7 @@ type ListFederatedResourceQuotasRequest struct {
 
 func (x *ListFederatedResourceQuotasRequest) Reset() {
 	*x = ListFederatedResourceQuotasRequest{}
-	mi := &file_kairship_proto_msgTypes[281]
+	mi := &file_kairship_proto_msgTypes[289]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -27256,7 +27904,7 @@ func (x *ListFederatedResourceQuotasRequest) String() string {
 func (*ListFederatedResourceQuotasRequest) ProtoMessage() {}
 
 func (x *ListFederatedResourceQuotasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[281]
+	mi := &file_kairship_proto_msgTypes[289]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -27269,7 +27917,7 @@ func (x *ListFederatedResourceQuotasRequest) ProtoReflect() protoreflect.Message
 
 // Deprecated: Use ListFederatedResourceQuotasRequest.ProtoReflect.Descriptor instead.
 func (*ListFederatedResourceQuotasRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{281}
+	return file_kairship_proto_rawDescGZIP(), []int{289}
 }
 
 func (x *ListFederatedResourceQuotasRequest) GetInstance() string {
@@ -27350,7 +27998,7 @@ type ListFederatedResourceQuotasResponse struct {
 
 func (x *ListFederatedResourceQuotasResponse) Reset() {
 	*x = ListFederatedResourceQuotasResponse{}
-	mi := &file_kairship_proto_msgTypes[282]
+	mi := &file_kairship_proto_msgTypes[290]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -27362,7 +28010,7 @@ func (x *ListFederatedResourceQuotasResponse) String() string {
 func (*ListFederatedResourceQuotasResponse) ProtoMessage() {}
 
 func (x *ListFederatedResourceQuotasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[282]
+	mi := &file_kairship_proto_msgTypes[290]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -27375,7 +28023,7 @@ func (x *ListFederatedResourceQuotasResponse) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ListFederatedResourceQuotasResponse.ProtoReflect.Descriptor instead.
 func (*ListFederatedResourceQuotasResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{282}
+	return file_kairship_proto_rawDescGZIP(), []int{290}
 }
 
 func (x *ListFederatedResourceQuotasResponse) GetResult() *FederatedResourceQuotaConnection {
@@ -27434,7 +28082,7 @@ type ListImagesRequest struct {
 
 func (x *ListImagesRequest) Reset() {
 	*x = ListImagesRequest{}
-	mi := &file_kairship_proto_msgTypes[283]
+	mi := &file_kairship_proto_msgTypes[291]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -27446,7 +28094,7 @@ func (x *ListImagesRequest) String() string {
 func (*ListImagesRequest) ProtoMessage() {}
 
 func (x *ListImagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[283]
+	mi := &file_kairship_proto_msgTypes[291]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -27459,7 +28107,7 @@ func (x *ListImagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListImagesRequest.ProtoReflect.Descriptor instead.
 func (*ListImagesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{283}
+	return file_kairship_proto_rawDescGZIP(), []int{291}
 }
 
 func (x *ListImagesRequest) GetFirst() int32 {
@@ -27561,7 +28209,7 @@ type ListImagesResponse struct {
 
 func (x *ListImagesResponse) Reset() {
 	*x = ListImagesResponse{}
-	mi := &file_kairship_proto_msgTypes[284]
+	mi := &file_kairship_proto_msgTypes[292]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -27573,7 +28221,7 @@ func (x *ListImagesResponse) String() string {
 func (*ListImagesResponse) ProtoMessage() {}
 
 func (x *ListImagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[284]
+	mi := &file_kairship_proto_msgTypes[292]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -27586,7 +28234,7 @@ func (x *ListImagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListImagesResponse.ProtoReflect.Descriptor instead.
 func (*ListImagesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{284}
+	return file_kairship_proto_rawDescGZIP(), []int{292}
 }
 
 func (x *ListImagesResponse) GetResult() *ImageConnection {
@@ -27639,7 +28287,7 @@ type ListInstanceEventsRequest struct {
 
 func (x *ListInstanceEventsRequest) Reset() {
 	*x = ListInstanceEventsRequest{}
-	mi := &file_kairship_proto_msgTypes[285]
+	mi := &file_kairship_proto_msgTypes[293]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -27651,7 +28299,7 @@ func (x *ListInstanceEventsRequest) String() string {
 func (*ListInstanceEventsRequest) ProtoMessage() {}
 
 func (x *ListInstanceEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[285]
+	mi := &file_kairship_proto_msgTypes[293]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -27664,7 +28312,7 @@ func (x *ListInstanceEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInstanceEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListInstanceEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{285}
+	return file_kairship_proto_rawDescGZIP(), []int{293}
 }
 
 func (x *ListInstanceEventsRequest) GetInstance() string {
@@ -27752,7 +28400,7 @@ type ListInstanceEventsResponse struct {
 
 func (x *ListInstanceEventsResponse) Reset() {
 	*x = ListInstanceEventsResponse{}
-	mi := &file_kairship_proto_msgTypes[286]
+	mi := &file_kairship_proto_msgTypes[294]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -27764,7 +28412,7 @@ func (x *ListInstanceEventsResponse) String() string {
 func (*ListInstanceEventsResponse) ProtoMessage() {}
 
 func (x *ListInstanceEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[286]
+	mi := &file_kairship_proto_msgTypes[294]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -27777,7 +28425,7 @@ func (x *ListInstanceEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInstanceEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListInstanceEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{286}
+	return file_kairship_proto_rawDescGZIP(), []int{294}
 }
 
 func (x *ListInstanceEventsResponse) GetResult() *EventConnection {
@@ -27843,7 +28491,7 @@ type ListInstancePodsRequest struct {
 
 func (x *ListInstancePodsRequest) Reset() {
 	*x = ListInstancePodsRequest{}
-	mi := &file_kairship_proto_msgTypes[287]
+	mi := &file_kairship_proto_msgTypes[295]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -27855,7 +28503,7 @@ func (x *ListInstancePodsRequest) String() string {
 func (*ListInstancePodsRequest) ProtoMessage() {}
 
 func (x *ListInstancePodsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[287]
+	mi := &file_kairship_proto_msgTypes[295]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -27868,7 +28516,7 @@ func (x *ListInstancePodsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInstancePodsRequest.ProtoReflect.Descriptor instead.
 func (*ListInstancePodsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{287}
+	return file_kairship_proto_rawDescGZIP(), []int{295}
 }
 
 func (x *ListInstancePodsRequest) GetInstance() string {
@@ -27991,7 +28639,7 @@ type ListInstancePodsResponse struct {
 
 func (x *ListInstancePodsResponse) Reset() {
 	*x = ListInstancePodsResponse{}
-	mi := &file_kairship_proto_msgTypes[288]
+	mi := &file_kairship_proto_msgTypes[296]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -28003,7 +28651,7 @@ func (x *ListInstancePodsResponse) String() string {
 func (*ListInstancePodsResponse) ProtoMessage() {}
 
 func (x *ListInstancePodsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[288]
+	mi := &file_kairship_proto_msgTypes[296]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -28016,7 +28664,7 @@ func (x *ListInstancePodsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInstancePodsResponse.ProtoReflect.Descriptor instead.
 func (*ListInstancePodsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{288}
+	return file_kairship_proto_rawDescGZIP(), []int{296}
 }
 
 func (x *ListInstancePodsResponse) GetResult() *PodConnection {
@@ -28081,7 +28729,7 @@ type ListInstanceResourcesRequest struct {
 
 func (x *ListInstanceResourcesRequest) Reset() {
 	*x = ListInstanceResourcesRequest{}
-	mi := &file_kairship_proto_msgTypes[289]
+	mi := &file_kairship_proto_msgTypes[297]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -28093,7 +28741,7 @@ func (x *ListInstanceResourcesRequest) String() string {
 func (*ListInstanceResourcesRequest) ProtoMessage() {}
 
 func (x *ListInstanceResourcesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[289]
+	mi := &file_kairship_proto_msgTypes[297]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -28106,7 +28754,7 @@ func (x *ListInstanceResourcesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInstanceResourcesRequest.ProtoReflect.Descriptor instead.
 func (*ListInstanceResourcesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{289}
+	return file_kairship_proto_rawDescGZIP(), []int{297}
 }
 
 func (x *ListInstanceResourcesRequest) GetInstance() string {
@@ -28229,7 +28877,7 @@ type ListInstanceResourcesResponse struct {
 
 func (x *ListInstanceResourcesResponse) Reset() {
 	*x = ListInstanceResourcesResponse{}
-	mi := &file_kairship_proto_msgTypes[290]
+	mi := &file_kairship_proto_msgTypes[298]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -28241,7 +28889,7 @@ func (x *ListInstanceResourcesResponse) String() string {
 func (*ListInstanceResourcesResponse) ProtoMessage() {}
 
 func (x *ListInstanceResourcesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[290]
+	mi := &file_kairship_proto_msgTypes[298]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -28254,7 +28902,7 @@ func (x *ListInstanceResourcesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInstanceResourcesResponse.ProtoReflect.Descriptor instead.
 func (*ListInstanceResourcesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{290}
+	return file_kairship_proto_rawDescGZIP(), []int{298}
 }
 
 func (x *ListInstanceResourcesResponse) GetResult() *ResourceConnection {
@@ -28301,7 +28949,7 @@ type ListInstanceTimelineRequest struct {
 
 func (x *ListInstanceTimelineRequest) Reset() {
 	*x = ListInstanceTimelineRequest{}
-	mi := &file_kairship_proto_msgTypes[291]
+	mi := &file_kairship_proto_msgTypes[299]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -28313,7 +28961,7 @@ func (x *ListInstanceTimelineRequest) String() string {
 func (*ListInstanceTimelineRequest) ProtoMessage() {}
 
 func (x *ListInstanceTimelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[291]
+	mi := &file_kairship_proto_msgTypes[299]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -28326,7 +28974,7 @@ func (x *ListInstanceTimelineRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInstanceTimelineRequest.ProtoReflect.Descriptor instead.
 func (*ListInstanceTimelineRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{291}
+	return file_kairship_proto_rawDescGZIP(), []int{299}
 }
 
 func (x *ListInstanceTimelineRequest) GetInstance() string {
@@ -28393,7 +29041,7 @@ type ListInstanceTimelineResponse struct {
 
 func (x *ListInstanceTimelineResponse) Reset() {
 	*x = ListInstanceTimelineResponse{}
-	mi := &file_kairship_proto_msgTypes[292]
+	mi := &file_kairship_proto_msgTypes[300]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -28405,7 +29053,7 @@ func (x *ListInstanceTimelineResponse) String() string {
 func (*ListInstanceTimelineResponse) ProtoMessage() {}
 
 func (x *ListInstanceTimelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[292]
+	mi := &file_kairship_proto_msgTypes[300]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -28418,7 +29066,7 @@ func (x *ListInstanceTimelineResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInstanceTimelineResponse.ProtoReflect.Descriptor instead.
 func (*ListInstanceTimelineResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{292}
+	return file_kairship_proto_rawDescGZIP(), []int{300}
 }
 
 func (x *ListInstanceTimelineResponse) GetResult() *TimelineEntryConnection {
@@ -28490,7 +29138,7 @@ type ListInstanceWorkloadsRequest struct {
 
 func (x *ListInstanceWorkloadsRequest) Reset() {
 	*x = ListInstanceWorkloadsRequest{}
-	mi := &file_kairship_proto_msgTypes[293]
+	mi := &file_kairship_proto_msgTypes[301]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -28502,7 +29150,7 @@ func (x *ListInstanceWorkloadsRequest) String() string {
 func (*ListInstanceWorkloadsRequest) ProtoMessage() {}
 
 func (x *ListInstanceWorkloadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[293]
+	mi := &file_kairship_proto_msgTypes[301]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -28515,7 +29163,7 @@ func (x *ListInstanceWorkloadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInstanceWorkloadsRequest.ProtoReflect.Descriptor instead.
 func (*ListInstanceWorkloadsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{293}
+	return file_kairship_proto_rawDescGZIP(), []int{301}
 }
 
 func (x *ListInstanceWorkloadsRequest) GetInstance() string {
@@ -28652,7 +29300,7 @@ type ListInstanceWorkloadsResponse struct {
 
 func (x *ListInstanceWorkloadsResponse) Reset() {
 	*x = ListInstanceWorkloadsResponse{}
-	mi := &file_kairship_proto_msgTypes[294]
+	mi := &file_kairship_proto_msgTypes[302]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -28664,7 +29312,7 @@ func (x *ListInstanceWorkloadsResponse) String() string {
 func (*ListInstanceWorkloadsResponse) ProtoMessage() {}
 
 func (x *ListInstanceWorkloadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[294]
+	mi := &file_kairship_proto_msgTypes[302]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -28677,7 +29325,7 @@ func (x *ListInstanceWorkloadsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInstanceWorkloadsResponse.ProtoReflect.Descriptor instead.
 func (*ListInstanceWorkloadsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{294}
+	return file_kairship_proto_rawDescGZIP(), []int{302}
 }
 
 func (x *ListInstanceWorkloadsResponse) GetResult() *WorkloadConnection {
@@ -28728,7 +29376,7 @@ type ListInstancesRequest struct {
 
 func (x *ListInstancesRequest) Reset() {
 	*x = ListInstancesRequest{}
-	mi := &file_kairship_proto_msgTypes[295]
+	mi := &file_kairship_proto_msgTypes[303]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -28740,7 +29388,7 @@ func (x *ListInstancesRequest) String() string {
 func (*ListInstancesRequest) ProtoMessage() {}
 
 func (x *ListInstancesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[295]
+	mi := &file_kairship_proto_msgTypes[303]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -28753,7 +29401,7 @@ func (x *ListInstancesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInstancesRequest.ProtoReflect.Descriptor instead.
 func (*ListInstancesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{295}
+	return file_kairship_proto_rawDescGZIP(), []int{303}
 }
 
 func (x *ListInstancesRequest) GetFirst() int32 {
@@ -28834,7 +29482,7 @@ type ListInstancesResponse struct {
 
 func (x *ListInstancesResponse) Reset() {
 	*x = ListInstancesResponse{}
-	mi := &file_kairship_proto_msgTypes[296]
+	mi := &file_kairship_proto_msgTypes[304]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -28846,7 +29494,7 @@ func (x *ListInstancesResponse) String() string {
 func (*ListInstancesResponse) ProtoMessage() {}
 
 func (x *ListInstancesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[296]
+	mi := &file_kairship_proto_msgTypes[304]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -28859,7 +29507,7 @@ func (x *ListInstancesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInstancesResponse.ProtoReflect.Descriptor instead.
 func (*ListInstancesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{296}
+	return file_kairship_proto_rawDescGZIP(), []int{304}
 }
 
 func (x *ListInstancesResponse) GetResult() *InstanceConnection {
@@ -28877,6 +29525,107 @@ func (x *ListInstancesResponse) GetErrors() []*Failure {
 }
 
 func (x *ListInstancesResponse) GetExtensions() *structpb.Struct {
+	if x != nil {
+		return x.Extensions
+	}
+	return nil
+}
+
+// The variables of ListKarmadaVersions.
+type ListKarmadaVersionsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListKarmadaVersionsRequest) Reset() {
+	*x = ListKarmadaVersionsRequest{}
+	mi := &file_kairship_proto_msgTypes[305]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListKarmadaVersionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListKarmadaVersionsRequest) ProtoMessage() {}
+
+func (x *ListKarmadaVersionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[305]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListKarmadaVersionsRequest.ProtoReflect.Descriptor instead.
+func (*ListKarmadaVersionsRequest) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{305}
+}
+
+// The answer of ListKarmadaVersions.
+type ListKarmadaVersionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The object; it has the fields that instances/ListKarmadaVersions.graphql selects.
+	Result *KarmadaVersionList `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// What is missing in the object, and why; empty where nothing is.
+	Errors []*Failure `protobuf:"bytes,2,rep,name=errors,proto3" json:"errors,omitempty"`
+	// What the answer has beside its data, such as warnings.
+	Extensions    *structpb.Struct `protobuf:"bytes,3,opt,name=extensions,proto3" json:"extensions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListKarmadaVersionsResponse) Reset() {
+	*x = ListKarmadaVersionsResponse{}
+	mi := &file_kairship_proto_msgTypes[306]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListKarmadaVersionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListKarmadaVersionsResponse) ProtoMessage() {}
+
+func (x *ListKarmadaVersionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kairship_proto_msgTypes[306]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListKarmadaVersionsResponse.ProtoReflect.Descriptor instead.
+func (*ListKarmadaVersionsResponse) Descriptor() ([]byte, []int) {
+	return file_kairship_proto_rawDescGZIP(), []int{306}
+}
+
+func (x *ListKarmadaVersionsResponse) GetResult() *KarmadaVersionList {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *ListKarmadaVersionsResponse) GetErrors() []*Failure {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
+func (x *ListKarmadaVersionsResponse) GetExtensions() *structpb.Struct {
 	if x != nil {
 		return x.Extensions
 	}
@@ -28923,7 +29672,7 @@ type ListMemberClusterResourcesRequest struct {
 
 func (x *ListMemberClusterResourcesRequest) Reset() {
 	*x = ListMemberClusterResourcesRequest{}
-	mi := &file_kairship_proto_msgTypes[297]
+	mi := &file_kairship_proto_msgTypes[307]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -28935,7 +29684,7 @@ func (x *ListMemberClusterResourcesRequest) String() string {
 func (*ListMemberClusterResourcesRequest) ProtoMessage() {}
 
 func (x *ListMemberClusterResourcesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[297]
+	mi := &file_kairship_proto_msgTypes[307]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -28948,7 +29697,7 @@ func (x *ListMemberClusterResourcesRequest) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ListMemberClusterResourcesRequest.ProtoReflect.Descriptor instead.
 func (*ListMemberClusterResourcesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{297}
+	return file_kairship_proto_rawDescGZIP(), []int{307}
 }
 
 func (x *ListMemberClusterResourcesRequest) GetInstance() string {
@@ -29071,7 +29820,7 @@ type ListMemberClusterResourcesResponse struct {
 
 func (x *ListMemberClusterResourcesResponse) Reset() {
 	*x = ListMemberClusterResourcesResponse{}
-	mi := &file_kairship_proto_msgTypes[298]
+	mi := &file_kairship_proto_msgTypes[308]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29083,7 +29832,7 @@ func (x *ListMemberClusterResourcesResponse) String() string {
 func (*ListMemberClusterResourcesResponse) ProtoMessage() {}
 
 func (x *ListMemberClusterResourcesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[298]
+	mi := &file_kairship_proto_msgTypes[308]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29096,7 +29845,7 @@ func (x *ListMemberClusterResourcesResponse) ProtoReflect() protoreflect.Message
 
 // Deprecated: Use ListMemberClusterResourcesResponse.ProtoReflect.Descriptor instead.
 func (*ListMemberClusterResourcesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{298}
+	return file_kairship_proto_rawDescGZIP(), []int{308}
 }
 
 func (x *ListMemberClusterResourcesResponse) GetResult() *ResourceConnection {
@@ -29143,7 +29892,7 @@ type ListMemberClusterTimelineRequest struct {
 
 func (x *ListMemberClusterTimelineRequest) Reset() {
 	*x = ListMemberClusterTimelineRequest{}
-	mi := &file_kairship_proto_msgTypes[299]
+	mi := &file_kairship_proto_msgTypes[309]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29155,7 +29904,7 @@ func (x *ListMemberClusterTimelineRequest) String() string {
 func (*ListMemberClusterTimelineRequest) ProtoMessage() {}
 
 func (x *ListMemberClusterTimelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[299]
+	mi := &file_kairship_proto_msgTypes[309]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29168,7 +29917,7 @@ func (x *ListMemberClusterTimelineRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMemberClusterTimelineRequest.ProtoReflect.Descriptor instead.
 func (*ListMemberClusterTimelineRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{299}
+	return file_kairship_proto_rawDescGZIP(), []int{309}
 }
 
 func (x *ListMemberClusterTimelineRequest) GetInstance() string {
@@ -29235,7 +29984,7 @@ type ListMemberClusterTimelineResponse struct {
 
 func (x *ListMemberClusterTimelineResponse) Reset() {
 	*x = ListMemberClusterTimelineResponse{}
-	mi := &file_kairship_proto_msgTypes[300]
+	mi := &file_kairship_proto_msgTypes[310]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29247,7 +29996,7 @@ func (x *ListMemberClusterTimelineResponse) String() string {
 func (*ListMemberClusterTimelineResponse) ProtoMessage() {}
 
 func (x *ListMemberClusterTimelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[300]
+	mi := &file_kairship_proto_msgTypes[310]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29260,7 +30009,7 @@ func (x *ListMemberClusterTimelineResponse) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ListMemberClusterTimelineResponse.ProtoReflect.Descriptor instead.
 func (*ListMemberClusterTimelineResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{300}
+	return file_kairship_proto_rawDescGZIP(), []int{310}
 }
 
 func (x *ListMemberClusterTimelineResponse) GetResult() *TimelineEntryConnection {
@@ -29321,7 +30070,7 @@ type ListMemberClustersRequest struct {
 
 func (x *ListMemberClustersRequest) Reset() {
 	*x = ListMemberClustersRequest{}
-	mi := &file_kairship_proto_msgTypes[301]
+	mi := &file_kairship_proto_msgTypes[311]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29333,7 +30082,7 @@ func (x *ListMemberClustersRequest) String() string {
 func (*ListMemberClustersRequest) ProtoMessage() {}
 
 func (x *ListMemberClustersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[301]
+	mi := &file_kairship_proto_msgTypes[311]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29346,7 +30095,7 @@ func (x *ListMemberClustersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMemberClustersRequest.ProtoReflect.Descriptor instead.
 func (*ListMemberClustersRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{301}
+	return file_kairship_proto_rawDescGZIP(), []int{311}
 }
 
 func (x *ListMemberClustersRequest) GetInstance() string {
@@ -29462,7 +30211,7 @@ type ListMemberClustersResponse struct {
 
 func (x *ListMemberClustersResponse) Reset() {
 	*x = ListMemberClustersResponse{}
-	mi := &file_kairship_proto_msgTypes[302]
+	mi := &file_kairship_proto_msgTypes[312]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29474,7 +30223,7 @@ func (x *ListMemberClustersResponse) String() string {
 func (*ListMemberClustersResponse) ProtoMessage() {}
 
 func (x *ListMemberClustersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[302]
+	mi := &file_kairship_proto_msgTypes[312]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29487,7 +30236,7 @@ func (x *ListMemberClustersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMemberClustersResponse.ProtoReflect.Descriptor instead.
 func (*ListMemberClustersResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{302}
+	return file_kairship_proto_rawDescGZIP(), []int{312}
 }
 
 func (x *ListMemberClustersResponse) GetResult() *MemberClusterConnection {
@@ -29538,7 +30287,7 @@ type ListMultiClusterServicesRequest struct {
 
 func (x *ListMultiClusterServicesRequest) Reset() {
 	*x = ListMultiClusterServicesRequest{}
-	mi := &file_kairship_proto_msgTypes[303]
+	mi := &file_kairship_proto_msgTypes[313]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29550,7 +30299,7 @@ func (x *ListMultiClusterServicesRequest) String() string {
 func (*ListMultiClusterServicesRequest) ProtoMessage() {}
 
 func (x *ListMultiClusterServicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[303]
+	mi := &file_kairship_proto_msgTypes[313]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29563,7 +30312,7 @@ func (x *ListMultiClusterServicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMultiClusterServicesRequest.ProtoReflect.Descriptor instead.
 func (*ListMultiClusterServicesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{303}
+	return file_kairship_proto_rawDescGZIP(), []int{313}
 }
 
 func (x *ListMultiClusterServicesRequest) GetInstance() string {
@@ -29644,7 +30393,7 @@ type ListMultiClusterServicesResponse struct {
 
 func (x *ListMultiClusterServicesResponse) Reset() {
 	*x = ListMultiClusterServicesResponse{}
-	mi := &file_kairship_proto_msgTypes[304]
+	mi := &file_kairship_proto_msgTypes[314]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29656,7 +30405,7 @@ func (x *ListMultiClusterServicesResponse) String() string {
 func (*ListMultiClusterServicesResponse) ProtoMessage() {}
 
 func (x *ListMultiClusterServicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[304]
+	mi := &file_kairship_proto_msgTypes[314]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29669,7 +30418,7 @@ func (x *ListMultiClusterServicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMultiClusterServicesResponse.ProtoReflect.Descriptor instead.
 func (*ListMultiClusterServicesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{304}
+	return file_kairship_proto_rawDescGZIP(), []int{314}
 }
 
 func (x *ListMultiClusterServicesResponse) GetResult() *MultiClusterServiceConnection {
@@ -29718,7 +30467,7 @@ type ListNamespacesRequest struct {
 
 func (x *ListNamespacesRequest) Reset() {
 	*x = ListNamespacesRequest{}
-	mi := &file_kairship_proto_msgTypes[305]
+	mi := &file_kairship_proto_msgTypes[315]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29730,7 +30479,7 @@ func (x *ListNamespacesRequest) String() string {
 func (*ListNamespacesRequest) ProtoMessage() {}
 
 func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[305]
+	mi := &file_kairship_proto_msgTypes[315]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29743,7 +30492,7 @@ func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{305}
+	return file_kairship_proto_rawDescGZIP(), []int{315}
 }
 
 func (x *ListNamespacesRequest) GetInstance() string {
@@ -29817,7 +30566,7 @@ type ListNamespacesResponse struct {
 
 func (x *ListNamespacesResponse) Reset() {
 	*x = ListNamespacesResponse{}
-	mi := &file_kairship_proto_msgTypes[306]
+	mi := &file_kairship_proto_msgTypes[316]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29829,7 +30578,7 @@ func (x *ListNamespacesResponse) String() string {
 func (*ListNamespacesResponse) ProtoMessage() {}
 
 func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[306]
+	mi := &file_kairship_proto_msgTypes[316]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29842,7 +30591,7 @@ func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{306}
+	return file_kairship_proto_rawDescGZIP(), []int{316}
 }
 
 func (x *ListNamespacesResponse) GetResult() *NamespaceConnection {
@@ -29900,7 +30649,7 @@ type ListOverridePoliciesRequest struct {
 
 func (x *ListOverridePoliciesRequest) Reset() {
 	*x = ListOverridePoliciesRequest{}
-	mi := &file_kairship_proto_msgTypes[307]
+	mi := &file_kairship_proto_msgTypes[317]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -29912,7 +30661,7 @@ func (x *ListOverridePoliciesRequest) String() string {
 func (*ListOverridePoliciesRequest) ProtoMessage() {}
 
 func (x *ListOverridePoliciesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[307]
+	mi := &file_kairship_proto_msgTypes[317]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -29925,7 +30674,7 @@ func (x *ListOverridePoliciesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOverridePoliciesRequest.ProtoReflect.Descriptor instead.
 func (*ListOverridePoliciesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{307}
+	return file_kairship_proto_rawDescGZIP(), []int{317}
 }
 
 func (x *ListOverridePoliciesRequest) GetInstance() string {
@@ -30020,7 +30769,7 @@ type ListOverridePoliciesResponse struct {
 
 func (x *ListOverridePoliciesResponse) Reset() {
 	*x = ListOverridePoliciesResponse{}
-	mi := &file_kairship_proto_msgTypes[308]
+	mi := &file_kairship_proto_msgTypes[318]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30032,7 +30781,7 @@ func (x *ListOverridePoliciesResponse) String() string {
 func (*ListOverridePoliciesResponse) ProtoMessage() {}
 
 func (x *ListOverridePoliciesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[308]
+	mi := &file_kairship_proto_msgTypes[318]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30045,7 +30794,7 @@ func (x *ListOverridePoliciesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOverridePoliciesResponse.ProtoReflect.Descriptor instead.
 func (*ListOverridePoliciesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{308}
+	return file_kairship_proto_rawDescGZIP(), []int{318}
 }
 
 func (x *ListOverridePoliciesResponse) GetResult() *OverridePolicyConnection {
@@ -30094,7 +30843,7 @@ type ListOverridePolicyTimelineRequest struct {
 
 func (x *ListOverridePolicyTimelineRequest) Reset() {
 	*x = ListOverridePolicyTimelineRequest{}
-	mi := &file_kairship_proto_msgTypes[309]
+	mi := &file_kairship_proto_msgTypes[319]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30106,7 +30855,7 @@ func (x *ListOverridePolicyTimelineRequest) String() string {
 func (*ListOverridePolicyTimelineRequest) ProtoMessage() {}
 
 func (x *ListOverridePolicyTimelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[309]
+	mi := &file_kairship_proto_msgTypes[319]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30119,7 +30868,7 @@ func (x *ListOverridePolicyTimelineRequest) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ListOverridePolicyTimelineRequest.ProtoReflect.Descriptor instead.
 func (*ListOverridePolicyTimelineRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{309}
+	return file_kairship_proto_rawDescGZIP(), []int{319}
 }
 
 func (x *ListOverridePolicyTimelineRequest) GetInstance() string {
@@ -30193,7 +30942,7 @@ type ListOverridePolicyTimelineResponse struct {
 
 func (x *ListOverridePolicyTimelineResponse) Reset() {
 	*x = ListOverridePolicyTimelineResponse{}
-	mi := &file_kairship_proto_msgTypes[310]
+	mi := &file_kairship_proto_msgTypes[320]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30205,7 +30954,7 @@ func (x *ListOverridePolicyTimelineResponse) String() string {
 func (*ListOverridePolicyTimelineResponse) ProtoMessage() {}
 
 func (x *ListOverridePolicyTimelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[310]
+	mi := &file_kairship_proto_msgTypes[320]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30218,7 +30967,7 @@ func (x *ListOverridePolicyTimelineResponse) ProtoReflect() protoreflect.Message
 
 // Deprecated: Use ListOverridePolicyTimelineResponse.ProtoReflect.Descriptor instead.
 func (*ListOverridePolicyTimelineResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{310}
+	return file_kairship_proto_rawDescGZIP(), []int{320}
 }
 
 func (x *ListOverridePolicyTimelineResponse) GetResult() *TimelineEntryConnection {
@@ -30284,7 +31033,7 @@ type ListPodsRequest struct {
 
 func (x *ListPodsRequest) Reset() {
 	*x = ListPodsRequest{}
-	mi := &file_kairship_proto_msgTypes[311]
+	mi := &file_kairship_proto_msgTypes[321]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30296,7 +31045,7 @@ func (x *ListPodsRequest) String() string {
 func (*ListPodsRequest) ProtoMessage() {}
 
 func (x *ListPodsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[311]
+	mi := &file_kairship_proto_msgTypes[321]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30309,7 +31058,7 @@ func (x *ListPodsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPodsRequest.ProtoReflect.Descriptor instead.
 func (*ListPodsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{311}
+	return file_kairship_proto_rawDescGZIP(), []int{321}
 }
 
 func (x *ListPodsRequest) GetFirst() int32 {
@@ -30432,7 +31181,7 @@ type ListPodsResponse struct {
 
 func (x *ListPodsResponse) Reset() {
 	*x = ListPodsResponse{}
-	mi := &file_kairship_proto_msgTypes[312]
+	mi := &file_kairship_proto_msgTypes[322]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30444,7 +31193,7 @@ func (x *ListPodsResponse) String() string {
 func (*ListPodsResponse) ProtoMessage() {}
 
 func (x *ListPodsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[312]
+	mi := &file_kairship_proto_msgTypes[322]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30457,7 +31206,7 @@ func (x *ListPodsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPodsResponse.ProtoReflect.Descriptor instead.
 func (*ListPodsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{312}
+	return file_kairship_proto_rawDescGZIP(), []int{322}
 }
 
 func (x *ListPodsResponse) GetResult() *PodConnection {
@@ -30515,7 +31264,7 @@ type ListPropagationPoliciesRequest struct {
 
 func (x *ListPropagationPoliciesRequest) Reset() {
 	*x = ListPropagationPoliciesRequest{}
-	mi := &file_kairship_proto_msgTypes[313]
+	mi := &file_kairship_proto_msgTypes[323]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30527,7 +31276,7 @@ func (x *ListPropagationPoliciesRequest) String() string {
 func (*ListPropagationPoliciesRequest) ProtoMessage() {}
 
 func (x *ListPropagationPoliciesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[313]
+	mi := &file_kairship_proto_msgTypes[323]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30540,7 +31289,7 @@ func (x *ListPropagationPoliciesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPropagationPoliciesRequest.ProtoReflect.Descriptor instead.
 func (*ListPropagationPoliciesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{313}
+	return file_kairship_proto_rawDescGZIP(), []int{323}
 }
 
 func (x *ListPropagationPoliciesRequest) GetInstance() string {
@@ -30635,7 +31384,7 @@ type ListPropagationPoliciesResponse struct {
 
 func (x *ListPropagationPoliciesResponse) Reset() {
 	*x = ListPropagationPoliciesResponse{}
-	mi := &file_kairship_proto_msgTypes[314]
+	mi := &file_kairship_proto_msgTypes[324]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30647,7 +31396,7 @@ func (x *ListPropagationPoliciesResponse) String() string {
 func (*ListPropagationPoliciesResponse) ProtoMessage() {}
 
 func (x *ListPropagationPoliciesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[314]
+	mi := &file_kairship_proto_msgTypes[324]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30660,7 +31409,7 @@ func (x *ListPropagationPoliciesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPropagationPoliciesResponse.ProtoReflect.Descriptor instead.
 func (*ListPropagationPoliciesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{314}
+	return file_kairship_proto_rawDescGZIP(), []int{324}
 }
 
 func (x *ListPropagationPoliciesResponse) GetResult() *PropagationPolicyConnection {
@@ -30709,7 +31458,7 @@ type ListPropagationPolicyTimelineRequest struct {
 
 func (x *ListPropagationPolicyTimelineRequest) Reset() {
 	*x = ListPropagationPolicyTimelineRequest{}
-	mi := &file_kairship_proto_msgTypes[315]
+	mi := &file_kairship_proto_msgTypes[325]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30721,7 +31470,7 @@ func (x *ListPropagationPolicyTimelineRequest) String() string {
 func (*ListPropagationPolicyTimelineRequest) ProtoMessage() {}
 
 func (x *ListPropagationPolicyTimelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[315]
+	mi := &file_kairship_proto_msgTypes[325]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30734,7 +31483,7 @@ func (x *ListPropagationPolicyTimelineRequest) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ListPropagationPolicyTimelineRequest.ProtoReflect.Descriptor instead.
 func (*ListPropagationPolicyTimelineRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{315}
+	return file_kairship_proto_rawDescGZIP(), []int{325}
 }
 
 func (x *ListPropagationPolicyTimelineRequest) GetInstance() string {
@@ -30808,7 +31557,7 @@ type ListPropagationPolicyTimelineResponse struct {
 
 func (x *ListPropagationPolicyTimelineResponse) Reset() {
 	*x = ListPropagationPolicyTimelineResponse{}
-	mi := &file_kairship_proto_msgTypes[316]
+	mi := &file_kairship_proto_msgTypes[326]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30820,7 +31569,7 @@ func (x *ListPropagationPolicyTimelineResponse) String() string {
 func (*ListPropagationPolicyTimelineResponse) ProtoMessage() {}
 
 func (x *ListPropagationPolicyTimelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[316]
+	mi := &file_kairship_proto_msgTypes[326]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30833,7 +31582,7 @@ func (x *ListPropagationPolicyTimelineResponse) ProtoReflect() protoreflect.Mess
 
 // Deprecated: Use ListPropagationPolicyTimelineResponse.ProtoReflect.Descriptor instead.
 func (*ListPropagationPolicyTimelineResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{316}
+	return file_kairship_proto_rawDescGZIP(), []int{326}
 }
 
 func (x *ListPropagationPolicyTimelineResponse) GetResult() *TimelineEntryConnection {
@@ -30909,7 +31658,7 @@ type ListPropagationPolicyWorkloadsRequest struct {
 
 func (x *ListPropagationPolicyWorkloadsRequest) Reset() {
 	*x = ListPropagationPolicyWorkloadsRequest{}
-	mi := &file_kairship_proto_msgTypes[317]
+	mi := &file_kairship_proto_msgTypes[327]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -30921,7 +31670,7 @@ func (x *ListPropagationPolicyWorkloadsRequest) String() string {
 func (*ListPropagationPolicyWorkloadsRequest) ProtoMessage() {}
 
 func (x *ListPropagationPolicyWorkloadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[317]
+	mi := &file_kairship_proto_msgTypes[327]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -30934,7 +31683,7 @@ func (x *ListPropagationPolicyWorkloadsRequest) ProtoReflect() protoreflect.Mess
 
 // Deprecated: Use ListPropagationPolicyWorkloadsRequest.ProtoReflect.Descriptor instead.
 func (*ListPropagationPolicyWorkloadsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{317}
+	return file_kairship_proto_rawDescGZIP(), []int{327}
 }
 
 func (x *ListPropagationPolicyWorkloadsRequest) GetInstance() string {
@@ -31085,7 +31834,7 @@ type ListPropagationPolicyWorkloadsResponse struct {
 
 func (x *ListPropagationPolicyWorkloadsResponse) Reset() {
 	*x = ListPropagationPolicyWorkloadsResponse{}
-	mi := &file_kairship_proto_msgTypes[318]
+	mi := &file_kairship_proto_msgTypes[328]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31097,7 +31846,7 @@ func (x *ListPropagationPolicyWorkloadsResponse) String() string {
 func (*ListPropagationPolicyWorkloadsResponse) ProtoMessage() {}
 
 func (x *ListPropagationPolicyWorkloadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[318]
+	mi := &file_kairship_proto_msgTypes[328]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31110,7 +31859,7 @@ func (x *ListPropagationPolicyWorkloadsResponse) ProtoReflect() protoreflect.Mes
 
 // Deprecated: Use ListPropagationPolicyWorkloadsResponse.ProtoReflect.Descriptor instead.
 func (*ListPropagationPolicyWorkloadsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{318}
+	return file_kairship_proto_rawDescGZIP(), []int{328}
 }
 
 func (x *ListPropagationPolicyWorkloadsResponse) GetResult() *WorkloadConnection {
@@ -31174,7 +31923,7 @@ type ListResourcesRequest struct {
 
 func (x *ListResourcesRequest) Reset() {
 	*x = ListResourcesRequest{}
-	mi := &file_kairship_proto_msgTypes[319]
+	mi := &file_kairship_proto_msgTypes[329]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31186,7 +31935,7 @@ func (x *ListResourcesRequest) String() string {
 func (*ListResourcesRequest) ProtoMessage() {}
 
 func (x *ListResourcesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[319]
+	mi := &file_kairship_proto_msgTypes[329]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31199,7 +31948,7 @@ func (x *ListResourcesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResourcesRequest.ProtoReflect.Descriptor instead.
 func (*ListResourcesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{319}
+	return file_kairship_proto_rawDescGZIP(), []int{329}
 }
 
 func (x *ListResourcesRequest) GetGroup() string {
@@ -31315,7 +32064,7 @@ type ListResourcesResponse struct {
 
 func (x *ListResourcesResponse) Reset() {
 	*x = ListResourcesResponse{}
-	mi := &file_kairship_proto_msgTypes[320]
+	mi := &file_kairship_proto_msgTypes[330]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31327,7 +32076,7 @@ func (x *ListResourcesResponse) String() string {
 func (*ListResourcesResponse) ProtoMessage() {}
 
 func (x *ListResourcesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[320]
+	mi := &file_kairship_proto_msgTypes[330]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31340,7 +32089,7 @@ func (x *ListResourcesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResourcesResponse.ProtoReflect.Descriptor instead.
 func (*ListResourcesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{320}
+	return file_kairship_proto_rawDescGZIP(), []int{330}
 }
 
 func (x *ListResourcesResponse) GetResult() *ResourceConnection {
@@ -31385,7 +32134,7 @@ type ListRoleBindingsRequest struct {
 
 func (x *ListRoleBindingsRequest) Reset() {
 	*x = ListRoleBindingsRequest{}
-	mi := &file_kairship_proto_msgTypes[321]
+	mi := &file_kairship_proto_msgTypes[331]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31397,7 +32146,7 @@ func (x *ListRoleBindingsRequest) String() string {
 func (*ListRoleBindingsRequest) ProtoMessage() {}
 
 func (x *ListRoleBindingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[321]
+	mi := &file_kairship_proto_msgTypes[331]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31410,7 +32159,7 @@ func (x *ListRoleBindingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRoleBindingsRequest.ProtoReflect.Descriptor instead.
 func (*ListRoleBindingsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{321}
+	return file_kairship_proto_rawDescGZIP(), []int{331}
 }
 
 func (x *ListRoleBindingsRequest) GetInstance() string {
@@ -31470,7 +32219,7 @@ type ListRoleBindingsResponse struct {
 
 func (x *ListRoleBindingsResponse) Reset() {
 	*x = ListRoleBindingsResponse{}
-	mi := &file_kairship_proto_msgTypes[322]
+	mi := &file_kairship_proto_msgTypes[332]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31482,7 +32231,7 @@ func (x *ListRoleBindingsResponse) String() string {
 func (*ListRoleBindingsResponse) ProtoMessage() {}
 
 func (x *ListRoleBindingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[322]
+	mi := &file_kairship_proto_msgTypes[332]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31495,7 +32244,7 @@ func (x *ListRoleBindingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRoleBindingsResponse.ProtoReflect.Descriptor instead.
 func (*ListRoleBindingsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{322}
+	return file_kairship_proto_rawDescGZIP(), []int{332}
 }
 
 func (x *ListRoleBindingsResponse) GetResult() *RoleBindingConnection {
@@ -31542,7 +32291,7 @@ type ListWorkloadEventsRequest struct {
 
 func (x *ListWorkloadEventsRequest) Reset() {
 	*x = ListWorkloadEventsRequest{}
-	mi := &file_kairship_proto_msgTypes[323]
+	mi := &file_kairship_proto_msgTypes[333]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31554,7 +32303,7 @@ func (x *ListWorkloadEventsRequest) String() string {
 func (*ListWorkloadEventsRequest) ProtoMessage() {}
 
 func (x *ListWorkloadEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[323]
+	mi := &file_kairship_proto_msgTypes[333]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31567,7 +32316,7 @@ func (x *ListWorkloadEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkloadEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{323}
+	return file_kairship_proto_rawDescGZIP(), []int{333}
 }
 
 func (x *ListWorkloadEventsRequest) GetInstance() string {
@@ -31634,7 +32383,7 @@ type ListWorkloadEventsResponse struct {
 
 func (x *ListWorkloadEventsResponse) Reset() {
 	*x = ListWorkloadEventsResponse{}
-	mi := &file_kairship_proto_msgTypes[324]
+	mi := &file_kairship_proto_msgTypes[334]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31646,7 +32395,7 @@ func (x *ListWorkloadEventsResponse) String() string {
 func (*ListWorkloadEventsResponse) ProtoMessage() {}
 
 func (x *ListWorkloadEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[324]
+	mi := &file_kairship_proto_msgTypes[334]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31659,7 +32408,7 @@ func (x *ListWorkloadEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkloadEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{324}
+	return file_kairship_proto_rawDescGZIP(), []int{334}
 }
 
 func (x *ListWorkloadEventsResponse) GetResult() *EventConnection {
@@ -31710,7 +32459,7 @@ type ListWorkloadRebalancersRequest struct {
 
 func (x *ListWorkloadRebalancersRequest) Reset() {
 	*x = ListWorkloadRebalancersRequest{}
-	mi := &file_kairship_proto_msgTypes[325]
+	mi := &file_kairship_proto_msgTypes[335]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31722,7 +32471,7 @@ func (x *ListWorkloadRebalancersRequest) String() string {
 func (*ListWorkloadRebalancersRequest) ProtoMessage() {}
 
 func (x *ListWorkloadRebalancersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[325]
+	mi := &file_kairship_proto_msgTypes[335]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31735,7 +32484,7 @@ func (x *ListWorkloadRebalancersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadRebalancersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkloadRebalancersRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{325}
+	return file_kairship_proto_rawDescGZIP(), []int{335}
 }
 
 func (x *ListWorkloadRebalancersRequest) GetInstance() string {
@@ -31816,7 +32565,7 @@ type ListWorkloadRebalancersResponse struct {
 
 func (x *ListWorkloadRebalancersResponse) Reset() {
 	*x = ListWorkloadRebalancersResponse{}
-	mi := &file_kairship_proto_msgTypes[326]
+	mi := &file_kairship_proto_msgTypes[336]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31828,7 +32577,7 @@ func (x *ListWorkloadRebalancersResponse) String() string {
 func (*ListWorkloadRebalancersResponse) ProtoMessage() {}
 
 func (x *ListWorkloadRebalancersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[326]
+	mi := &file_kairship_proto_msgTypes[336]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31841,7 +32590,7 @@ func (x *ListWorkloadRebalancersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadRebalancersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkloadRebalancersResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{326}
+	return file_kairship_proto_rawDescGZIP(), []int{336}
 }
 
 func (x *ListWorkloadRebalancersResponse) GetResult() *WorkloadRebalancerConnection {
@@ -31882,7 +32631,7 @@ type ListWorkloadRevisionsRequest struct {
 
 func (x *ListWorkloadRevisionsRequest) Reset() {
 	*x = ListWorkloadRevisionsRequest{}
-	mi := &file_kairship_proto_msgTypes[327]
+	mi := &file_kairship_proto_msgTypes[337]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31894,7 +32643,7 @@ func (x *ListWorkloadRevisionsRequest) String() string {
 func (*ListWorkloadRevisionsRequest) ProtoMessage() {}
 
 func (x *ListWorkloadRevisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[327]
+	mi := &file_kairship_proto_msgTypes[337]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31907,7 +32656,7 @@ func (x *ListWorkloadRevisionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadRevisionsRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkloadRevisionsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{327}
+	return file_kairship_proto_rawDescGZIP(), []int{337}
 }
 
 func (x *ListWorkloadRevisionsRequest) GetInstance() string {
@@ -31953,7 +32702,7 @@ type ListWorkloadRevisionsResponse struct {
 
 func (x *ListWorkloadRevisionsResponse) Reset() {
 	*x = ListWorkloadRevisionsResponse{}
-	mi := &file_kairship_proto_msgTypes[328]
+	mi := &file_kairship_proto_msgTypes[338]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -31965,7 +32714,7 @@ func (x *ListWorkloadRevisionsResponse) String() string {
 func (*ListWorkloadRevisionsResponse) ProtoMessage() {}
 
 func (x *ListWorkloadRevisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[328]
+	mi := &file_kairship_proto_msgTypes[338]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -31978,7 +32727,7 @@ func (x *ListWorkloadRevisionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadRevisionsResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkloadRevisionsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{328}
+	return file_kairship_proto_rawDescGZIP(), []int{338}
 }
 
 func (x *ListWorkloadRevisionsResponse) GetResult() *WorkloadRevisionList {
@@ -32031,7 +32780,7 @@ type ListWorkloadTimelineRequest struct {
 
 func (x *ListWorkloadTimelineRequest) Reset() {
 	*x = ListWorkloadTimelineRequest{}
-	mi := &file_kairship_proto_msgTypes[329]
+	mi := &file_kairship_proto_msgTypes[339]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32043,7 +32792,7 @@ func (x *ListWorkloadTimelineRequest) String() string {
 func (*ListWorkloadTimelineRequest) ProtoMessage() {}
 
 func (x *ListWorkloadTimelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[329]
+	mi := &file_kairship_proto_msgTypes[339]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32056,7 +32805,7 @@ func (x *ListWorkloadTimelineRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadTimelineRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkloadTimelineRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{329}
+	return file_kairship_proto_rawDescGZIP(), []int{339}
 }
 
 func (x *ListWorkloadTimelineRequest) GetInstance() string {
@@ -32144,7 +32893,7 @@ type ListWorkloadTimelineResponse struct {
 
 func (x *ListWorkloadTimelineResponse) Reset() {
 	*x = ListWorkloadTimelineResponse{}
-	mi := &file_kairship_proto_msgTypes[330]
+	mi := &file_kairship_proto_msgTypes[340]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32156,7 +32905,7 @@ func (x *ListWorkloadTimelineResponse) String() string {
 func (*ListWorkloadTimelineResponse) ProtoMessage() {}
 
 func (x *ListWorkloadTimelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[330]
+	mi := &file_kairship_proto_msgTypes[340]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32169,7 +32918,7 @@ func (x *ListWorkloadTimelineResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadTimelineResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkloadTimelineResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{330}
+	return file_kairship_proto_rawDescGZIP(), []int{340}
 }
 
 func (x *ListWorkloadTimelineResponse) GetResult() *TimelineEntryConnection {
@@ -32241,7 +32990,7 @@ type ListWorkloadsRequest struct {
 
 func (x *ListWorkloadsRequest) Reset() {
 	*x = ListWorkloadsRequest{}
-	mi := &file_kairship_proto_msgTypes[331]
+	mi := &file_kairship_proto_msgTypes[341]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32253,7 +33002,7 @@ func (x *ListWorkloadsRequest) String() string {
 func (*ListWorkloadsRequest) ProtoMessage() {}
 
 func (x *ListWorkloadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[331]
+	mi := &file_kairship_proto_msgTypes[341]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32266,7 +33015,7 @@ func (x *ListWorkloadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadsRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkloadsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{331}
+	return file_kairship_proto_rawDescGZIP(), []int{341}
 }
 
 func (x *ListWorkloadsRequest) GetFirst() int32 {
@@ -32403,7 +33152,7 @@ type ListWorkloadsResponse struct {
 
 func (x *ListWorkloadsResponse) Reset() {
 	*x = ListWorkloadsResponse{}
-	mi := &file_kairship_proto_msgTypes[332]
+	mi := &file_kairship_proto_msgTypes[342]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32415,7 +33164,7 @@ func (x *ListWorkloadsResponse) String() string {
 func (*ListWorkloadsResponse) ProtoMessage() {}
 
 func (x *ListWorkloadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[332]
+	mi := &file_kairship_proto_msgTypes[342]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32428,7 +33177,7 @@ func (x *ListWorkloadsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkloadsResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkloadsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{332}
+	return file_kairship_proto_rawDescGZIP(), []int{342}
 }
 
 func (x *ListWorkloadsResponse) GetResult() *WorkloadConnection {
@@ -32465,7 +33214,7 @@ type LoadBalancerIngress struct {
 
 func (x *LoadBalancerIngress) Reset() {
 	*x = LoadBalancerIngress{}
-	mi := &file_kairship_proto_msgTypes[333]
+	mi := &file_kairship_proto_msgTypes[343]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32477,7 +33226,7 @@ func (x *LoadBalancerIngress) String() string {
 func (*LoadBalancerIngress) ProtoMessage() {}
 
 func (x *LoadBalancerIngress) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[333]
+	mi := &file_kairship_proto_msgTypes[343]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32490,7 +33239,7 @@ func (x *LoadBalancerIngress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadBalancerIngress.ProtoReflect.Descriptor instead.
 func (*LoadBalancerIngress) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{333}
+	return file_kairship_proto_rawDescGZIP(), []int{343}
 }
 
 func (x *LoadBalancerIngress) GetIp() string {
@@ -32520,7 +33269,7 @@ type ManagedBy struct {
 
 func (x *ManagedBy) Reset() {
 	*x = ManagedBy{}
-	mi := &file_kairship_proto_msgTypes[334]
+	mi := &file_kairship_proto_msgTypes[344]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32532,7 +33281,7 @@ func (x *ManagedBy) String() string {
 func (*ManagedBy) ProtoMessage() {}
 
 func (x *ManagedBy) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[334]
+	mi := &file_kairship_proto_msgTypes[344]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32545,7 +33294,7 @@ func (x *ManagedBy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManagedBy.ProtoReflect.Descriptor instead.
 func (*ManagedBy) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{334}
+	return file_kairship_proto_rawDescGZIP(), []int{344}
 }
 
 func (x *ManagedBy) GetWorkNamespace() string {
@@ -32577,7 +33326,7 @@ type ManifestChange struct {
 
 func (x *ManifestChange) Reset() {
 	*x = ManifestChange{}
-	mi := &file_kairship_proto_msgTypes[335]
+	mi := &file_kairship_proto_msgTypes[345]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32589,7 +33338,7 @@ func (x *ManifestChange) String() string {
 func (*ManifestChange) ProtoMessage() {}
 
 func (x *ManifestChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[335]
+	mi := &file_kairship_proto_msgTypes[345]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32602,7 +33351,7 @@ func (x *ManifestChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManifestChange.ProtoReflect.Descriptor instead.
 func (*ManifestChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{335}
+	return file_kairship_proto_rawDescGZIP(), []int{345}
 }
 
 func (x *ManifestChange) GetPath() string {
@@ -32659,7 +33408,7 @@ type ManifestPreview struct {
 
 func (x *ManifestPreview) Reset() {
 	*x = ManifestPreview{}
-	mi := &file_kairship_proto_msgTypes[336]
+	mi := &file_kairship_proto_msgTypes[346]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32671,7 +33420,7 @@ func (x *ManifestPreview) String() string {
 func (*ManifestPreview) ProtoMessage() {}
 
 func (x *ManifestPreview) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[336]
+	mi := &file_kairship_proto_msgTypes[346]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32684,7 +33433,7 @@ func (x *ManifestPreview) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManifestPreview.ProtoReflect.Descriptor instead.
 func (*ManifestPreview) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{336}
+	return file_kairship_proto_rawDescGZIP(), []int{346}
 }
 
 func (x *ManifestPreview) GetFingerprint() string {
@@ -32800,7 +33549,7 @@ type ManifestPreviewItem struct {
 
 func (x *ManifestPreviewItem) Reset() {
 	*x = ManifestPreviewItem{}
-	mi := &file_kairship_proto_msgTypes[337]
+	mi := &file_kairship_proto_msgTypes[347]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32812,7 +33561,7 @@ func (x *ManifestPreviewItem) String() string {
 func (*ManifestPreviewItem) ProtoMessage() {}
 
 func (x *ManifestPreviewItem) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[337]
+	mi := &file_kairship_proto_msgTypes[347]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32825,7 +33574,7 @@ func (x *ManifestPreviewItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManifestPreviewItem.ProtoReflect.Descriptor instead.
 func (*ManifestPreviewItem) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{337}
+	return file_kairship_proto_rawDescGZIP(), []int{347}
 }
 
 func (x *ManifestPreviewItem) GetApiVersion() string {
@@ -32925,7 +33674,7 @@ type ManifestResult struct {
 
 func (x *ManifestResult) Reset() {
 	*x = ManifestResult{}
-	mi := &file_kairship_proto_msgTypes[338]
+	mi := &file_kairship_proto_msgTypes[348]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -32937,7 +33686,7 @@ func (x *ManifestResult) String() string {
 func (*ManifestResult) ProtoMessage() {}
 
 func (x *ManifestResult) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[338]
+	mi := &file_kairship_proto_msgTypes[348]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -32950,7 +33699,7 @@ func (x *ManifestResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManifestResult.ProtoReflect.Descriptor instead.
 func (*ManifestResult) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{338}
+	return file_kairship_proto_rawDescGZIP(), []int{348}
 }
 
 func (x *ManifestResult) GetDocument() int32 {
@@ -33071,7 +33820,7 @@ type MemberCluster struct {
 
 func (x *MemberCluster) Reset() {
 	*x = MemberCluster{}
-	mi := &file_kairship_proto_msgTypes[339]
+	mi := &file_kairship_proto_msgTypes[349]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33083,7 +33832,7 @@ func (x *MemberCluster) String() string {
 func (*MemberCluster) ProtoMessage() {}
 
 func (x *MemberCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[339]
+	mi := &file_kairship_proto_msgTypes[349]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33096,7 +33845,7 @@ func (x *MemberCluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberCluster.ProtoReflect.Descriptor instead.
 func (*MemberCluster) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{339}
+	return file_kairship_proto_rawDescGZIP(), []int{349}
 }
 
 func (x *MemberCluster) GetName() string {
@@ -33285,7 +34034,7 @@ type MemberClusterChange struct {
 
 func (x *MemberClusterChange) Reset() {
 	*x = MemberClusterChange{}
-	mi := &file_kairship_proto_msgTypes[340]
+	mi := &file_kairship_proto_msgTypes[350]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33297,7 +34046,7 @@ func (x *MemberClusterChange) String() string {
 func (*MemberClusterChange) ProtoMessage() {}
 
 func (x *MemberClusterChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[340]
+	mi := &file_kairship_proto_msgTypes[350]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33310,7 +34059,7 @@ func (x *MemberClusterChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberClusterChange.ProtoReflect.Descriptor instead.
 func (*MemberClusterChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{340}
+	return file_kairship_proto_rawDescGZIP(), []int{350}
 }
 
 func (x *MemberClusterChange) GetType() ChangeType_Value {
@@ -33379,7 +34128,7 @@ type MemberClusterConnection struct {
 
 func (x *MemberClusterConnection) Reset() {
 	*x = MemberClusterConnection{}
-	mi := &file_kairship_proto_msgTypes[341]
+	mi := &file_kairship_proto_msgTypes[351]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33391,7 +34140,7 @@ func (x *MemberClusterConnection) String() string {
 func (*MemberClusterConnection) ProtoMessage() {}
 
 func (x *MemberClusterConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[341]
+	mi := &file_kairship_proto_msgTypes[351]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33404,7 +34153,7 @@ func (x *MemberClusterConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberClusterConnection.ProtoReflect.Descriptor instead.
 func (*MemberClusterConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{341}
+	return file_kairship_proto_rawDescGZIP(), []int{351}
 }
 
 func (x *MemberClusterConnection) GetNodes() []*MemberCluster {
@@ -33459,7 +34208,7 @@ type MemberClusterUsage struct {
 
 func (x *MemberClusterUsage) Reset() {
 	*x = MemberClusterUsage{}
-	mi := &file_kairship_proto_msgTypes[342]
+	mi := &file_kairship_proto_msgTypes[352]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33471,7 +34220,7 @@ func (x *MemberClusterUsage) String() string {
 func (*MemberClusterUsage) ProtoMessage() {}
 
 func (x *MemberClusterUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[342]
+	mi := &file_kairship_proto_msgTypes[352]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33484,7 +34233,7 @@ func (x *MemberClusterUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberClusterUsage.ProtoReflect.Descriptor instead.
 func (*MemberClusterUsage) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{342}
+	return file_kairship_proto_rawDescGZIP(), []int{352}
 }
 
 func (x *MemberClusterUsage) GetCpu() float64 {
@@ -33561,7 +34310,7 @@ type MemberObject struct {
 
 func (x *MemberObject) Reset() {
 	*x = MemberObject{}
-	mi := &file_kairship_proto_msgTypes[343]
+	mi := &file_kairship_proto_msgTypes[353]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33573,7 +34322,7 @@ func (x *MemberObject) String() string {
 func (*MemberObject) ProtoMessage() {}
 
 func (x *MemberObject) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[343]
+	mi := &file_kairship_proto_msgTypes[353]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33586,7 +34335,7 @@ func (x *MemberObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberObject.ProtoReflect.Descriptor instead.
 func (*MemberObject) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{343}
+	return file_kairship_proto_rawDescGZIP(), []int{353}
 }
 
 func (x *MemberObject) GetApiVersion() string {
@@ -33658,7 +34407,7 @@ type MetricIdentifierInput struct {
 
 func (x *MetricIdentifierInput) Reset() {
 	*x = MetricIdentifierInput{}
-	mi := &file_kairship_proto_msgTypes[344]
+	mi := &file_kairship_proto_msgTypes[354]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33670,7 +34419,7 @@ func (x *MetricIdentifierInput) String() string {
 func (*MetricIdentifierInput) ProtoMessage() {}
 
 func (x *MetricIdentifierInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[344]
+	mi := &file_kairship_proto_msgTypes[354]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33683,7 +34432,7 @@ func (x *MetricIdentifierInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricIdentifierInput.ProtoReflect.Descriptor instead.
 func (*MetricIdentifierInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{344}
+	return file_kairship_proto_rawDescGZIP(), []int{354}
 }
 
 func (x *MetricIdentifierInput) GetName() string {
@@ -33721,7 +34470,7 @@ type MetricSpecInput struct {
 
 func (x *MetricSpecInput) Reset() {
 	*x = MetricSpecInput{}
-	mi := &file_kairship_proto_msgTypes[345]
+	mi := &file_kairship_proto_msgTypes[355]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33733,7 +34482,7 @@ func (x *MetricSpecInput) String() string {
 func (*MetricSpecInput) ProtoMessage() {}
 
 func (x *MetricSpecInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[345]
+	mi := &file_kairship_proto_msgTypes[355]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33746,7 +34495,7 @@ func (x *MetricSpecInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricSpecInput.ProtoReflect.Descriptor instead.
 func (*MetricSpecInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{345}
+	return file_kairship_proto_rawDescGZIP(), []int{355}
 }
 
 func (x *MetricSpecInput) GetType() MetricSourceType_Value {
@@ -33808,7 +34557,7 @@ type MetricTargetInput struct {
 
 func (x *MetricTargetInput) Reset() {
 	*x = MetricTargetInput{}
-	mi := &file_kairship_proto_msgTypes[346]
+	mi := &file_kairship_proto_msgTypes[356]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33820,7 +34569,7 @@ func (x *MetricTargetInput) String() string {
 func (*MetricTargetInput) ProtoMessage() {}
 
 func (x *MetricTargetInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[346]
+	mi := &file_kairship_proto_msgTypes[356]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33833,7 +34582,7 @@ func (x *MetricTargetInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricTargetInput.ProtoReflect.Descriptor instead.
 func (*MetricTargetInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{346}
+	return file_kairship_proto_rawDescGZIP(), []int{356}
 }
 
 func (x *MetricTargetInput) GetType() MetricTargetType_Value {
@@ -33884,7 +34633,7 @@ type MoveClusterPayload struct {
 
 func (x *MoveClusterPayload) Reset() {
 	*x = MoveClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[347]
+	mi := &file_kairship_proto_msgTypes[357]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33896,7 +34645,7 @@ func (x *MoveClusterPayload) String() string {
 func (*MoveClusterPayload) ProtoMessage() {}
 
 func (x *MoveClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[347]
+	mi := &file_kairship_proto_msgTypes[357]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33909,7 +34658,7 @@ func (x *MoveClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveClusterPayload.ProtoReflect.Descriptor instead.
 func (*MoveClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{347}
+	return file_kairship_proto_rawDescGZIP(), []int{357}
 }
 
 func (x *MoveClusterPayload) GetRequested() bool {
@@ -33966,7 +34715,7 @@ type MoveClusterRequest struct {
 
 func (x *MoveClusterRequest) Reset() {
 	*x = MoveClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[348]
+	mi := &file_kairship_proto_msgTypes[358]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -33978,7 +34727,7 @@ func (x *MoveClusterRequest) String() string {
 func (*MoveClusterRequest) ProtoMessage() {}
 
 func (x *MoveClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[348]
+	mi := &file_kairship_proto_msgTypes[358]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -33991,7 +34740,7 @@ func (x *MoveClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveClusterRequest.ProtoReflect.Descriptor instead.
 func (*MoveClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{348}
+	return file_kairship_proto_rawDescGZIP(), []int{358}
 }
 
 func (x *MoveClusterRequest) GetCluster() string {
@@ -34044,7 +34793,7 @@ type MoveClusterResponse struct {
 
 func (x *MoveClusterResponse) Reset() {
 	*x = MoveClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[349]
+	mi := &file_kairship_proto_msgTypes[359]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34056,7 +34805,7 @@ func (x *MoveClusterResponse) String() string {
 func (*MoveClusterResponse) ProtoMessage() {}
 
 func (x *MoveClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[349]
+	mi := &file_kairship_proto_msgTypes[359]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34069,7 +34818,7 @@ func (x *MoveClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveClusterResponse.ProtoReflect.Descriptor instead.
 func (*MoveClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{349}
+	return file_kairship_proto_rawDescGZIP(), []int{359}
 }
 
 func (x *MoveClusterResponse) GetResult() *MoveClusterPayload {
@@ -34123,7 +34872,7 @@ type MoveWorkloadPayload struct {
 
 func (x *MoveWorkloadPayload) Reset() {
 	*x = MoveWorkloadPayload{}
-	mi := &file_kairship_proto_msgTypes[350]
+	mi := &file_kairship_proto_msgTypes[360]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34135,7 +34884,7 @@ func (x *MoveWorkloadPayload) String() string {
 func (*MoveWorkloadPayload) ProtoMessage() {}
 
 func (x *MoveWorkloadPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[350]
+	mi := &file_kairship_proto_msgTypes[360]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34148,7 +34897,7 @@ func (x *MoveWorkloadPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveWorkloadPayload.ProtoReflect.Descriptor instead.
 func (*MoveWorkloadPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{350}
+	return file_kairship_proto_rawDescGZIP(), []int{360}
 }
 
 func (x *MoveWorkloadPayload) GetPolicyNamespace() string {
@@ -34246,7 +34995,7 @@ type MoveWorkloadRequest struct {
 
 func (x *MoveWorkloadRequest) Reset() {
 	*x = MoveWorkloadRequest{}
-	mi := &file_kairship_proto_msgTypes[351]
+	mi := &file_kairship_proto_msgTypes[361]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34258,7 +35007,7 @@ func (x *MoveWorkloadRequest) String() string {
 func (*MoveWorkloadRequest) ProtoMessage() {}
 
 func (x *MoveWorkloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[351]
+	mi := &file_kairship_proto_msgTypes[361]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34271,7 +35020,7 @@ func (x *MoveWorkloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveWorkloadRequest.ProtoReflect.Descriptor instead.
 func (*MoveWorkloadRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{351}
+	return file_kairship_proto_rawDescGZIP(), []int{361}
 }
 
 func (x *MoveWorkloadRequest) GetInstance() string {
@@ -34345,7 +35094,7 @@ type MoveWorkloadResponse struct {
 
 func (x *MoveWorkloadResponse) Reset() {
 	*x = MoveWorkloadResponse{}
-	mi := &file_kairship_proto_msgTypes[352]
+	mi := &file_kairship_proto_msgTypes[362]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34357,7 +35106,7 @@ func (x *MoveWorkloadResponse) String() string {
 func (*MoveWorkloadResponse) ProtoMessage() {}
 
 func (x *MoveWorkloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[352]
+	mi := &file_kairship_proto_msgTypes[362]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34370,7 +35119,7 @@ func (x *MoveWorkloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveWorkloadResponse.ProtoReflect.Descriptor instead.
 func (*MoveWorkloadResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{352}
+	return file_kairship_proto_rawDescGZIP(), []int{362}
 }
 
 func (x *MoveWorkloadResponse) GetResult() *MoveWorkloadPayload {
@@ -34433,7 +35182,7 @@ type MultiClusterService struct {
 
 func (x *MultiClusterService) Reset() {
 	*x = MultiClusterService{}
-	mi := &file_kairship_proto_msgTypes[353]
+	mi := &file_kairship_proto_msgTypes[363]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34445,7 +35194,7 @@ func (x *MultiClusterService) String() string {
 func (*MultiClusterService) ProtoMessage() {}
 
 func (x *MultiClusterService) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[353]
+	mi := &file_kairship_proto_msgTypes[363]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34458,7 +35207,7 @@ func (x *MultiClusterService) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MultiClusterService.ProtoReflect.Descriptor instead.
 func (*MultiClusterService) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{353}
+	return file_kairship_proto_rawDescGZIP(), []int{363}
 }
 
 func (x *MultiClusterService) GetId() string {
@@ -34583,7 +35332,7 @@ type MultiClusterServiceConnection struct {
 
 func (x *MultiClusterServiceConnection) Reset() {
 	*x = MultiClusterServiceConnection{}
-	mi := &file_kairship_proto_msgTypes[354]
+	mi := &file_kairship_proto_msgTypes[364]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34595,7 +35344,7 @@ func (x *MultiClusterServiceConnection) String() string {
 func (*MultiClusterServiceConnection) ProtoMessage() {}
 
 func (x *MultiClusterServiceConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[354]
+	mi := &file_kairship_proto_msgTypes[364]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34608,7 +35357,7 @@ func (x *MultiClusterServiceConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MultiClusterServiceConnection.ProtoReflect.Descriptor instead.
 func (*MultiClusterServiceConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{354}
+	return file_kairship_proto_rawDescGZIP(), []int{364}
 }
 
 func (x *MultiClusterServiceConnection) GetNodes() []*MultiClusterService {
@@ -34650,7 +35399,7 @@ type MultiClusterServiceSpec struct {
 
 func (x *MultiClusterServiceSpec) Reset() {
 	*x = MultiClusterServiceSpec{}
-	mi := &file_kairship_proto_msgTypes[355]
+	mi := &file_kairship_proto_msgTypes[365]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34662,7 +35411,7 @@ func (x *MultiClusterServiceSpec) String() string {
 func (*MultiClusterServiceSpec) ProtoMessage() {}
 
 func (x *MultiClusterServiceSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[355]
+	mi := &file_kairship_proto_msgTypes[365]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34675,7 +35424,7 @@ func (x *MultiClusterServiceSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MultiClusterServiceSpec.ProtoReflect.Descriptor instead.
 func (*MultiClusterServiceSpec) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{355}
+	return file_kairship_proto_rawDescGZIP(), []int{365}
 }
 
 func (x *MultiClusterServiceSpec) GetTypes() []ExposureType_Value {
@@ -34708,7 +35457,7 @@ type MultiClusterServiceSpecInput struct {
 
 func (x *MultiClusterServiceSpecInput) Reset() {
 	*x = MultiClusterServiceSpecInput{}
-	mi := &file_kairship_proto_msgTypes[356]
+	mi := &file_kairship_proto_msgTypes[366]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34720,7 +35469,7 @@ func (x *MultiClusterServiceSpecInput) String() string {
 func (*MultiClusterServiceSpecInput) ProtoMessage() {}
 
 func (x *MultiClusterServiceSpecInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[356]
+	mi := &file_kairship_proto_msgTypes[366]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34733,7 +35482,7 @@ func (x *MultiClusterServiceSpecInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MultiClusterServiceSpecInput.ProtoReflect.Descriptor instead.
 func (*MultiClusterServiceSpecInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{356}
+	return file_kairship_proto_rawDescGZIP(), []int{366}
 }
 
 func (x *MultiClusterServiceSpecInput) GetTypes() []ExposureType_Value {
@@ -34800,7 +35549,7 @@ type MutationProblem struct {
 
 func (x *MutationProblem) Reset() {
 	*x = MutationProblem{}
-	mi := &file_kairship_proto_msgTypes[357]
+	mi := &file_kairship_proto_msgTypes[367]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34812,7 +35561,7 @@ func (x *MutationProblem) String() string {
 func (*MutationProblem) ProtoMessage() {}
 
 func (x *MutationProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[357]
+	mi := &file_kairship_proto_msgTypes[367]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34825,7 +35574,7 @@ func (x *MutationProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MutationProblem.ProtoReflect.Descriptor instead.
 func (*MutationProblem) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{357}
+	return file_kairship_proto_rawDescGZIP(), []int{367}
 }
 
 func (x *MutationProblem) GetCode() string {
@@ -34878,7 +35627,7 @@ type Namespace struct {
 
 func (x *Namespace) Reset() {
 	*x = Namespace{}
-	mi := &file_kairship_proto_msgTypes[358]
+	mi := &file_kairship_proto_msgTypes[368]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -34890,7 +35639,7 @@ func (x *Namespace) String() string {
 func (*Namespace) ProtoMessage() {}
 
 func (x *Namespace) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[358]
+	mi := &file_kairship_proto_msgTypes[368]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -34903,7 +35652,7 @@ func (x *Namespace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Namespace.ProtoReflect.Descriptor instead.
 func (*Namespace) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{358}
+	return file_kairship_proto_rawDescGZIP(), []int{368}
 }
 
 func (x *Namespace) GetName() string {
@@ -34993,7 +35742,7 @@ type NamespaceConnection struct {
 
 func (x *NamespaceConnection) Reset() {
 	*x = NamespaceConnection{}
-	mi := &file_kairship_proto_msgTypes[359]
+	mi := &file_kairship_proto_msgTypes[369]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35005,7 +35754,7 @@ func (x *NamespaceConnection) String() string {
 func (*NamespaceConnection) ProtoMessage() {}
 
 func (x *NamespaceConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[359]
+	mi := &file_kairship_proto_msgTypes[369]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35018,7 +35767,7 @@ func (x *NamespaceConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamespaceConnection.ProtoReflect.Descriptor instead.
 func (*NamespaceConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{359}
+	return file_kairship_proto_rawDescGZIP(), []int{369}
 }
 
 func (x *NamespaceConnection) GetNodes() []*Namespace {
@@ -35062,7 +35811,7 @@ type NodeAllocation struct {
 
 func (x *NodeAllocation) Reset() {
 	*x = NodeAllocation{}
-	mi := &file_kairship_proto_msgTypes[360]
+	mi := &file_kairship_proto_msgTypes[370]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35074,7 +35823,7 @@ func (x *NodeAllocation) String() string {
 func (*NodeAllocation) ProtoMessage() {}
 
 func (x *NodeAllocation) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[360]
+	mi := &file_kairship_proto_msgTypes[370]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35087,7 +35836,7 @@ func (x *NodeAllocation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeAllocation.ProtoReflect.Descriptor instead.
 func (*NodeAllocation) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{360}
+	return file_kairship_proto_rawDescGZIP(), []int{370}
 }
 
 func (x *NodeAllocation) GetCpu() float64 {
@@ -35119,7 +35868,7 @@ type NodeResources struct {
 
 func (x *NodeResources) Reset() {
 	*x = NodeResources{}
-	mi := &file_kairship_proto_msgTypes[361]
+	mi := &file_kairship_proto_msgTypes[371]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35131,7 +35880,7 @@ func (x *NodeResources) String() string {
 func (*NodeResources) ProtoMessage() {}
 
 func (x *NodeResources) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[361]
+	mi := &file_kairship_proto_msgTypes[371]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35144,7 +35893,7 @@ func (x *NodeResources) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeResources.ProtoReflect.Descriptor instead.
 func (*NodeResources) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{361}
+	return file_kairship_proto_rawDescGZIP(), []int{371}
 }
 
 func (x *NodeResources) GetCpu() float64 {
@@ -35183,7 +35932,7 @@ type ObjectMetricSourceInput struct {
 
 func (x *ObjectMetricSourceInput) Reset() {
 	*x = ObjectMetricSourceInput{}
-	mi := &file_kairship_proto_msgTypes[362]
+	mi := &file_kairship_proto_msgTypes[372]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35195,7 +35944,7 @@ func (x *ObjectMetricSourceInput) String() string {
 func (*ObjectMetricSourceInput) ProtoMessage() {}
 
 func (x *ObjectMetricSourceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[362]
+	mi := &file_kairship_proto_msgTypes[372]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35208,7 +35957,7 @@ func (x *ObjectMetricSourceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObjectMetricSourceInput.ProtoReflect.Descriptor instead.
 func (*ObjectMetricSourceInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{362}
+	return file_kairship_proto_rawDescGZIP(), []int{372}
 }
 
 func (x *ObjectMetricSourceInput) GetDescribedObject() *ScaleTargetInput {
@@ -35251,7 +36000,7 @@ type OperationCluster struct {
 
 func (x *OperationCluster) Reset() {
 	*x = OperationCluster{}
-	mi := &file_kairship_proto_msgTypes[363]
+	mi := &file_kairship_proto_msgTypes[373]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35263,7 +36012,7 @@ func (x *OperationCluster) String() string {
 func (*OperationCluster) ProtoMessage() {}
 
 func (x *OperationCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[363]
+	mi := &file_kairship_proto_msgTypes[373]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35276,7 +36025,7 @@ func (x *OperationCluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationCluster.ProtoReflect.Descriptor instead.
 func (*OperationCluster) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{363}
+	return file_kairship_proto_rawDescGZIP(), []int{373}
 }
 
 func (x *OperationCluster) GetName() string {
@@ -35340,7 +36089,7 @@ type OperationProgress struct {
 
 func (x *OperationProgress) Reset() {
 	*x = OperationProgress{}
-	mi := &file_kairship_proto_msgTypes[364]
+	mi := &file_kairship_proto_msgTypes[374]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35352,7 +36101,7 @@ func (x *OperationProgress) String() string {
 func (*OperationProgress) ProtoMessage() {}
 
 func (x *OperationProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[364]
+	mi := &file_kairship_proto_msgTypes[374]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35365,7 +36114,7 @@ func (x *OperationProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationProgress.ProtoReflect.Descriptor instead.
 func (*OperationProgress) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{364}
+	return file_kairship_proto_rawDescGZIP(), []int{374}
 }
 
 func (x *OperationProgress) GetOperation() string {
@@ -35443,7 +36192,7 @@ type OperationStep struct {
 
 func (x *OperationStep) Reset() {
 	*x = OperationStep{}
-	mi := &file_kairship_proto_msgTypes[365]
+	mi := &file_kairship_proto_msgTypes[375]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35455,7 +36204,7 @@ func (x *OperationStep) String() string {
 func (*OperationStep) ProtoMessage() {}
 
 func (x *OperationStep) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[365]
+	mi := &file_kairship_proto_msgTypes[375]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35468,7 +36217,7 @@ func (x *OperationStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationStep.ProtoReflect.Descriptor instead.
 func (*OperationStep) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{365}
+	return file_kairship_proto_rawDescGZIP(), []int{375}
 }
 
 func (x *OperationStep) GetName() OperationStepName_Value {
@@ -35525,7 +36274,7 @@ type OverflowClusterAffinityInput struct {
 
 func (x *OverflowClusterAffinityInput) Reset() {
 	*x = OverflowClusterAffinityInput{}
-	mi := &file_kairship_proto_msgTypes[366]
+	mi := &file_kairship_proto_msgTypes[376]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35537,7 +36286,7 @@ func (x *OverflowClusterAffinityInput) String() string {
 func (*OverflowClusterAffinityInput) ProtoMessage() {}
 
 func (x *OverflowClusterAffinityInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[366]
+	mi := &file_kairship_proto_msgTypes[376]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35550,7 +36299,7 @@ func (x *OverflowClusterAffinityInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverflowClusterAffinityInput.ProtoReflect.Descriptor instead.
 func (*OverflowClusterAffinityInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{366}
+	return file_kairship_proto_rawDescGZIP(), []int{376}
 }
 
 func (x *OverflowClusterAffinityInput) GetAffinityName() string {
@@ -35605,7 +36354,7 @@ type OverriddenImage struct {
 
 func (x *OverriddenImage) Reset() {
 	*x = OverriddenImage{}
-	mi := &file_kairship_proto_msgTypes[367]
+	mi := &file_kairship_proto_msgTypes[377]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35617,7 +36366,7 @@ func (x *OverriddenImage) String() string {
 func (*OverriddenImage) ProtoMessage() {}
 
 func (x *OverriddenImage) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[367]
+	mi := &file_kairship_proto_msgTypes[377]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35630,7 +36379,7 @@ func (x *OverriddenImage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverriddenImage.ProtoReflect.Descriptor instead.
 func (*OverriddenImage) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{367}
+	return file_kairship_proto_rawDescGZIP(), []int{377}
 }
 
 func (x *OverriddenImage) GetClusterName() string {
@@ -35692,7 +36441,7 @@ type OverridePolicy struct {
 
 func (x *OverridePolicy) Reset() {
 	*x = OverridePolicy{}
-	mi := &file_kairship_proto_msgTypes[368]
+	mi := &file_kairship_proto_msgTypes[378]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35704,7 +36453,7 @@ func (x *OverridePolicy) String() string {
 func (*OverridePolicy) ProtoMessage() {}
 
 func (x *OverridePolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[368]
+	mi := &file_kairship_proto_msgTypes[378]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35717,7 +36466,7 @@ func (x *OverridePolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverridePolicy.ProtoReflect.Descriptor instead.
 func (*OverridePolicy) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{368}
+	return file_kairship_proto_rawDescGZIP(), []int{378}
 }
 
 func (x *OverridePolicy) GetNamespace() string {
@@ -35814,7 +36563,7 @@ type OverridePolicyConnection struct {
 
 func (x *OverridePolicyConnection) Reset() {
 	*x = OverridePolicyConnection{}
-	mi := &file_kairship_proto_msgTypes[369]
+	mi := &file_kairship_proto_msgTypes[379]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35826,7 +36575,7 @@ func (x *OverridePolicyConnection) String() string {
 func (*OverridePolicyConnection) ProtoMessage() {}
 
 func (x *OverridePolicyConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[369]
+	mi := &file_kairship_proto_msgTypes[379]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35839,7 +36588,7 @@ func (x *OverridePolicyConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverridePolicyConnection.ProtoReflect.Descriptor instead.
 func (*OverridePolicyConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{369}
+	return file_kairship_proto_rawDescGZIP(), []int{379}
 }
 
 func (x *OverridePolicyConnection) GetNodes() []*OverridePolicy {
@@ -35885,7 +36634,7 @@ type OverridePolicyLike struct {
 
 func (x *OverridePolicyLike) Reset() {
 	*x = OverridePolicyLike{}
-	mi := &file_kairship_proto_msgTypes[370]
+	mi := &file_kairship_proto_msgTypes[380]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35897,7 +36646,7 @@ func (x *OverridePolicyLike) String() string {
 func (*OverridePolicyLike) ProtoMessage() {}
 
 func (x *OverridePolicyLike) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[370]
+	mi := &file_kairship_proto_msgTypes[380]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35910,7 +36659,7 @@ func (x *OverridePolicyLike) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverridePolicyLike.ProtoReflect.Descriptor instead.
 func (*OverridePolicyLike) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{370}
+	return file_kairship_proto_rawDescGZIP(), []int{380}
 }
 
 func (x *OverridePolicyLike) GetTypename() string {
@@ -35951,7 +36700,7 @@ type OverrideSpecInput struct {
 
 func (x *OverrideSpecInput) Reset() {
 	*x = OverrideSpecInput{}
-	mi := &file_kairship_proto_msgTypes[371]
+	mi := &file_kairship_proto_msgTypes[381]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -35963,7 +36712,7 @@ func (x *OverrideSpecInput) String() string {
 func (*OverrideSpecInput) ProtoMessage() {}
 
 func (x *OverrideSpecInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[371]
+	mi := &file_kairship_proto_msgTypes[381]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -35976,7 +36725,7 @@ func (x *OverrideSpecInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverrideSpecInput.ProtoReflect.Descriptor instead.
 func (*OverrideSpecInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{371}
+	return file_kairship_proto_rawDescGZIP(), []int{381}
 }
 
 func (x *OverrideSpecInput) GetResourceSelectors() []*ResourceSelectorInput {
@@ -36030,7 +36779,7 @@ type OverridersInput struct {
 
 func (x *OverridersInput) Reset() {
 	*x = OverridersInput{}
-	mi := &file_kairship_proto_msgTypes[372]
+	mi := &file_kairship_proto_msgTypes[382]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36042,7 +36791,7 @@ func (x *OverridersInput) String() string {
 func (*OverridersInput) ProtoMessage() {}
 
 func (x *OverridersInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[372]
+	mi := &file_kairship_proto_msgTypes[382]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36055,7 +36804,7 @@ func (x *OverridersInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverridersInput.ProtoReflect.Descriptor instead.
 func (*OverridersInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{372}
+	return file_kairship_proto_rawDescGZIP(), []int{382}
 }
 
 func (x *OverridersInput) GetPlaintext() []*PlaintextOverriderInput {
@@ -36120,7 +36869,7 @@ type PageInfo struct {
 
 func (x *PageInfo) Reset() {
 	*x = PageInfo{}
-	mi := &file_kairship_proto_msgTypes[373]
+	mi := &file_kairship_proto_msgTypes[383]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36132,7 +36881,7 @@ func (x *PageInfo) String() string {
 func (*PageInfo) ProtoMessage() {}
 
 func (x *PageInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[373]
+	mi := &file_kairship_proto_msgTypes[383]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36145,7 +36894,7 @@ func (x *PageInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageInfo.ProtoReflect.Descriptor instead.
 func (*PageInfo) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{373}
+	return file_kairship_proto_rawDescGZIP(), []int{383}
 }
 
 func (x *PageInfo) GetHasNextPage() bool {
@@ -36175,7 +36924,7 @@ type PatchResourcePayload struct {
 
 func (x *PatchResourcePayload) Reset() {
 	*x = PatchResourcePayload{}
-	mi := &file_kairship_proto_msgTypes[374]
+	mi := &file_kairship_proto_msgTypes[384]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36187,7 +36936,7 @@ func (x *PatchResourcePayload) String() string {
 func (*PatchResourcePayload) ProtoMessage() {}
 
 func (x *PatchResourcePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[374]
+	mi := &file_kairship_proto_msgTypes[384]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36200,7 +36949,7 @@ func (x *PatchResourcePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchResourcePayload.ProtoReflect.Descriptor instead.
 func (*PatchResourcePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{374}
+	return file_kairship_proto_rawDescGZIP(), []int{384}
 }
 
 func (x *PatchResourcePayload) GetResource() *Resource {
@@ -36249,7 +36998,7 @@ type PatchResourceRequest struct {
 
 func (x *PatchResourceRequest) Reset() {
 	*x = PatchResourceRequest{}
-	mi := &file_kairship_proto_msgTypes[375]
+	mi := &file_kairship_proto_msgTypes[385]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36261,7 +37010,7 @@ func (x *PatchResourceRequest) String() string {
 func (*PatchResourceRequest) ProtoMessage() {}
 
 func (x *PatchResourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[375]
+	mi := &file_kairship_proto_msgTypes[385]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36274,7 +37023,7 @@ func (x *PatchResourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchResourceRequest.ProtoReflect.Descriptor instead.
 func (*PatchResourceRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{375}
+	return file_kairship_proto_rawDescGZIP(), []int{385}
 }
 
 func (x *PatchResourceRequest) GetInstance() string {
@@ -36369,7 +37118,7 @@ type PatchResourceResponse struct {
 
 func (x *PatchResourceResponse) Reset() {
 	*x = PatchResourceResponse{}
-	mi := &file_kairship_proto_msgTypes[376]
+	mi := &file_kairship_proto_msgTypes[386]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36381,7 +37130,7 @@ func (x *PatchResourceResponse) String() string {
 func (*PatchResourceResponse) ProtoMessage() {}
 
 func (x *PatchResourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[376]
+	mi := &file_kairship_proto_msgTypes[386]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36394,7 +37143,7 @@ func (x *PatchResourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchResourceResponse.ProtoReflect.Descriptor instead.
 func (*PatchResourceResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{376}
+	return file_kairship_proto_rawDescGZIP(), []int{386}
 }
 
 func (x *PatchResourceResponse) GetResult() *PatchResourcePayload {
@@ -36431,7 +37180,7 @@ type PauseWorkloadPayload struct {
 
 func (x *PauseWorkloadPayload) Reset() {
 	*x = PauseWorkloadPayload{}
-	mi := &file_kairship_proto_msgTypes[377]
+	mi := &file_kairship_proto_msgTypes[387]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36443,7 +37192,7 @@ func (x *PauseWorkloadPayload) String() string {
 func (*PauseWorkloadPayload) ProtoMessage() {}
 
 func (x *PauseWorkloadPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[377]
+	mi := &file_kairship_proto_msgTypes[387]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36456,7 +37205,7 @@ func (x *PauseWorkloadPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseWorkloadPayload.ProtoReflect.Descriptor instead.
 func (*PauseWorkloadPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{377}
+	return file_kairship_proto_rawDescGZIP(), []int{387}
 }
 
 func (x *PauseWorkloadPayload) GetWorkload() *Workload {
@@ -36495,7 +37244,7 @@ type PauseWorkloadRequest struct {
 
 func (x *PauseWorkloadRequest) Reset() {
 	*x = PauseWorkloadRequest{}
-	mi := &file_kairship_proto_msgTypes[378]
+	mi := &file_kairship_proto_msgTypes[388]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36507,7 +37256,7 @@ func (x *PauseWorkloadRequest) String() string {
 func (*PauseWorkloadRequest) ProtoMessage() {}
 
 func (x *PauseWorkloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[378]
+	mi := &file_kairship_proto_msgTypes[388]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36520,7 +37269,7 @@ func (x *PauseWorkloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseWorkloadRequest.ProtoReflect.Descriptor instead.
 func (*PauseWorkloadRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{378}
+	return file_kairship_proto_rawDescGZIP(), []int{388}
 }
 
 func (x *PauseWorkloadRequest) GetInstance() string {
@@ -36580,7 +37329,7 @@ type PauseWorkloadResponse struct {
 
 func (x *PauseWorkloadResponse) Reset() {
 	*x = PauseWorkloadResponse{}
-	mi := &file_kairship_proto_msgTypes[379]
+	mi := &file_kairship_proto_msgTypes[389]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36592,7 +37341,7 @@ func (x *PauseWorkloadResponse) String() string {
 func (*PauseWorkloadResponse) ProtoMessage() {}
 
 func (x *PauseWorkloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[379]
+	mi := &file_kairship_proto_msgTypes[389]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36605,7 +37354,7 @@ func (x *PauseWorkloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseWorkloadResponse.ProtoReflect.Descriptor instead.
 func (*PauseWorkloadResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{379}
+	return file_kairship_proto_rawDescGZIP(), []int{389}
 }
 
 func (x *PauseWorkloadResponse) GetResult() *PauseWorkloadPayload {
@@ -36674,7 +37423,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_kairship_proto_msgTypes[380]
+	mi := &file_kairship_proto_msgTypes[390]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36686,7 +37435,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[380]
+	mi := &file_kairship_proto_msgTypes[390]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36699,7 +37448,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{380}
+	return file_kairship_proto_rawDescGZIP(), []int{390}
 }
 
 func (x *Placement) GetClusterName() string {
@@ -36836,7 +37585,7 @@ type PlacementDrift struct {
 
 func (x *PlacementDrift) Reset() {
 	*x = PlacementDrift{}
-	mi := &file_kairship_proto_msgTypes[381]
+	mi := &file_kairship_proto_msgTypes[391]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36848,7 +37597,7 @@ func (x *PlacementDrift) String() string {
 func (*PlacementDrift) ProtoMessage() {}
 
 func (x *PlacementDrift) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[381]
+	mi := &file_kairship_proto_msgTypes[391]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36861,7 +37610,7 @@ func (x *PlacementDrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlacementDrift.ProtoReflect.Descriptor instead.
 func (*PlacementDrift) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{381}
+	return file_kairship_proto_rawDescGZIP(), []int{391}
 }
 
 func (x *PlacementDrift) GetDrifted() bool {
@@ -36921,7 +37670,7 @@ type PlaintextOverriderInput struct {
 
 func (x *PlaintextOverriderInput) Reset() {
 	*x = PlaintextOverriderInput{}
-	mi := &file_kairship_proto_msgTypes[382]
+	mi := &file_kairship_proto_msgTypes[392]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -36933,7 +37682,7 @@ func (x *PlaintextOverriderInput) String() string {
 func (*PlaintextOverriderInput) ProtoMessage() {}
 
 func (x *PlaintextOverriderInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[382]
+	mi := &file_kairship_proto_msgTypes[392]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -36946,7 +37695,7 @@ func (x *PlaintextOverriderInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaintextOverriderInput.ProtoReflect.Descriptor instead.
 func (*PlaintextOverriderInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{382}
+	return file_kairship_proto_rawDescGZIP(), []int{392}
 }
 
 func (x *PlaintextOverriderInput) GetPath() string {
@@ -37018,7 +37767,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_kairship_proto_msgTypes[383]
+	mi := &file_kairship_proto_msgTypes[393]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37030,7 +37779,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[383]
+	mi := &file_kairship_proto_msgTypes[393]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37043,7 +37792,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{383}
+	return file_kairship_proto_rawDescGZIP(), []int{393}
 }
 
 func (x *Pod) GetInstance() *Instance {
@@ -37196,7 +37945,7 @@ type PodConnection struct {
 
 func (x *PodConnection) Reset() {
 	*x = PodConnection{}
-	mi := &file_kairship_proto_msgTypes[384]
+	mi := &file_kairship_proto_msgTypes[394]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37208,7 +37957,7 @@ func (x *PodConnection) String() string {
 func (*PodConnection) ProtoMessage() {}
 
 func (x *PodConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[384]
+	mi := &file_kairship_proto_msgTypes[394]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37221,7 +37970,7 @@ func (x *PodConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodConnection.ProtoReflect.Descriptor instead.
 func (*PodConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{384}
+	return file_kairship_proto_rawDescGZIP(), []int{394}
 }
 
 func (x *PodConnection) GetNodes() []*Pod {
@@ -37281,7 +38030,7 @@ type PodContainer struct {
 
 func (x *PodContainer) Reset() {
 	*x = PodContainer{}
-	mi := &file_kairship_proto_msgTypes[385]
+	mi := &file_kairship_proto_msgTypes[395]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37293,7 +38042,7 @@ func (x *PodContainer) String() string {
 func (*PodContainer) ProtoMessage() {}
 
 func (x *PodContainer) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[385]
+	mi := &file_kairship_proto_msgTypes[395]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37306,7 +38055,7 @@ func (x *PodContainer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodContainer.ProtoReflect.Descriptor instead.
 func (*PodContainer) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{385}
+	return file_kairship_proto_rawDescGZIP(), []int{395}
 }
 
 func (x *PodContainer) GetName() string {
@@ -37404,7 +38153,7 @@ type PodLogEvent struct {
 
 func (x *PodLogEvent) Reset() {
 	*x = PodLogEvent{}
-	mi := &file_kairship_proto_msgTypes[386]
+	mi := &file_kairship_proto_msgTypes[396]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37416,7 +38165,7 @@ func (x *PodLogEvent) String() string {
 func (*PodLogEvent) ProtoMessage() {}
 
 func (x *PodLogEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[386]
+	mi := &file_kairship_proto_msgTypes[396]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37429,7 +38178,7 @@ func (x *PodLogEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodLogEvent.ProtoReflect.Descriptor instead.
 func (*PodLogEvent) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{386}
+	return file_kairship_proto_rawDescGZIP(), []int{396}
 }
 
 func (x *PodLogEvent) GetType() PodLogEventType_Value {
@@ -37509,7 +38258,7 @@ type PodLogLine struct {
 
 func (x *PodLogLine) Reset() {
 	*x = PodLogLine{}
-	mi := &file_kairship_proto_msgTypes[387]
+	mi := &file_kairship_proto_msgTypes[397]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37521,7 +38270,7 @@ func (x *PodLogLine) String() string {
 func (*PodLogLine) ProtoMessage() {}
 
 func (x *PodLogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[387]
+	mi := &file_kairship_proto_msgTypes[397]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37534,7 +38283,7 @@ func (x *PodLogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodLogLine.ProtoReflect.Descriptor instead.
 func (*PodLogLine) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{387}
+	return file_kairship_proto_rawDescGZIP(), []int{397}
 }
 
 func (x *PodLogLine) GetTime() *timestamppb.Timestamp {
@@ -37596,7 +38345,7 @@ type PodLogOmission struct {
 
 func (x *PodLogOmission) Reset() {
 	*x = PodLogOmission{}
-	mi := &file_kairship_proto_msgTypes[388]
+	mi := &file_kairship_proto_msgTypes[398]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37608,7 +38357,7 @@ func (x *PodLogOmission) String() string {
 func (*PodLogOmission) ProtoMessage() {}
 
 func (x *PodLogOmission) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[388]
+	mi := &file_kairship_proto_msgTypes[398]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37621,7 +38370,7 @@ func (x *PodLogOmission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodLogOmission.ProtoReflect.Descriptor instead.
 func (*PodLogOmission) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{388}
+	return file_kairship_proto_rawDescGZIP(), []int{398}
 }
 
 func (x *PodLogOmission) GetClusterName() string {
@@ -37668,7 +38417,7 @@ type PodLogs struct {
 
 func (x *PodLogs) Reset() {
 	*x = PodLogs{}
-	mi := &file_kairship_proto_msgTypes[389]
+	mi := &file_kairship_proto_msgTypes[399]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37680,7 +38429,7 @@ func (x *PodLogs) String() string {
 func (*PodLogs) ProtoMessage() {}
 
 func (x *PodLogs) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[389]
+	mi := &file_kairship_proto_msgTypes[399]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37693,7 +38442,7 @@ func (x *PodLogs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodLogs.ProtoReflect.Descriptor instead.
 func (*PodLogs) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{389}
+	return file_kairship_proto_rawDescGZIP(), []int{399}
 }
 
 func (x *PodLogs) GetLines() []*PodLogLine {
@@ -37730,7 +38479,7 @@ type PodsMetricSourceInput struct {
 
 func (x *PodsMetricSourceInput) Reset() {
 	*x = PodsMetricSourceInput{}
-	mi := &file_kairship_proto_msgTypes[390]
+	mi := &file_kairship_proto_msgTypes[400]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37742,7 +38491,7 @@ func (x *PodsMetricSourceInput) String() string {
 func (*PodsMetricSourceInput) ProtoMessage() {}
 
 func (x *PodsMetricSourceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[390]
+	mi := &file_kairship_proto_msgTypes[400]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37755,7 +38504,7 @@ func (x *PodsMetricSourceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsMetricSourceInput.ProtoReflect.Descriptor instead.
 func (*PodsMetricSourceInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{390}
+	return file_kairship_proto_rawDescGZIP(), []int{400}
 }
 
 func (x *PodsMetricSourceInput) GetMetric() *MetricIdentifierInput {
@@ -37787,7 +38536,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_kairship_proto_msgTypes[391]
+	mi := &file_kairship_proto_msgTypes[401]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37799,7 +38548,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[391]
+	mi := &file_kairship_proto_msgTypes[401]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37812,7 +38561,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{391}
+	return file_kairship_proto_rawDescGZIP(), []int{401}
 }
 
 func (x *Policy) GetTypename() string {
@@ -37861,7 +38610,7 @@ type PolicyChange struct {
 
 func (x *PolicyChange) Reset() {
 	*x = PolicyChange{}
-	mi := &file_kairship_proto_msgTypes[392]
+	mi := &file_kairship_proto_msgTypes[402]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37873,7 +38622,7 @@ func (x *PolicyChange) String() string {
 func (*PolicyChange) ProtoMessage() {}
 
 func (x *PolicyChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[392]
+	mi := &file_kairship_proto_msgTypes[402]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37886,7 +38635,7 @@ func (x *PolicyChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyChange.ProtoReflect.Descriptor instead.
 func (*PolicyChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{392}
+	return file_kairship_proto_rawDescGZIP(), []int{402}
 }
 
 func (x *PolicyChange) GetType() ChangeType_Value {
@@ -37967,7 +38716,7 @@ type PolicyPreview struct {
 
 func (x *PolicyPreview) Reset() {
 	*x = PolicyPreview{}
-	mi := &file_kairship_proto_msgTypes[393]
+	mi := &file_kairship_proto_msgTypes[403]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -37979,7 +38728,7 @@ func (x *PolicyPreview) String() string {
 func (*PolicyPreview) ProtoMessage() {}
 
 func (x *PolicyPreview) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[393]
+	mi := &file_kairship_proto_msgTypes[403]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -37992,7 +38741,7 @@ func (x *PolicyPreview) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyPreview.ProtoReflect.Descriptor instead.
 func (*PolicyPreview) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{393}
+	return file_kairship_proto_rawDescGZIP(), []int{403}
 }
 
 func (x *PolicyPreview) GetFingerprint() string {
@@ -38078,7 +38827,7 @@ type PolicyReferenceInput struct {
 
 func (x *PolicyReferenceInput) Reset() {
 	*x = PolicyReferenceInput{}
-	mi := &file_kairship_proto_msgTypes[394]
+	mi := &file_kairship_proto_msgTypes[404]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38090,7 +38839,7 @@ func (x *PolicyReferenceInput) String() string {
 func (*PolicyReferenceInput) ProtoMessage() {}
 
 func (x *PolicyReferenceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[394]
+	mi := &file_kairship_proto_msgTypes[404]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38103,7 +38852,7 @@ func (x *PolicyReferenceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyReferenceInput.ProtoReflect.Descriptor instead.
 func (*PolicyReferenceInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{394}
+	return file_kairship_proto_rawDescGZIP(), []int{404}
 }
 
 func (x *PolicyReferenceInput) GetNamespace() string {
@@ -38140,7 +38889,7 @@ type PolicySelectsInput struct {
 
 func (x *PolicySelectsInput) Reset() {
 	*x = PolicySelectsInput{}
-	mi := &file_kairship_proto_msgTypes[395]
+	mi := &file_kairship_proto_msgTypes[405]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38152,7 +38901,7 @@ func (x *PolicySelectsInput) String() string {
 func (*PolicySelectsInput) ProtoMessage() {}
 
 func (x *PolicySelectsInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[395]
+	mi := &file_kairship_proto_msgTypes[405]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38165,7 +38914,7 @@ func (x *PolicySelectsInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicySelectsInput.ProtoReflect.Descriptor instead.
 func (*PolicySelectsInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{395}
+	return file_kairship_proto_rawDescGZIP(), []int{405}
 }
 
 func (x *PolicySelectsInput) GetKind() string {
@@ -38218,7 +38967,7 @@ type PolicyUse struct {
 
 func (x *PolicyUse) Reset() {
 	*x = PolicyUse{}
-	mi := &file_kairship_proto_msgTypes[396]
+	mi := &file_kairship_proto_msgTypes[406]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38230,7 +38979,7 @@ func (x *PolicyUse) String() string {
 func (*PolicyUse) ProtoMessage() {}
 
 func (x *PolicyUse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[396]
+	mi := &file_kairship_proto_msgTypes[406]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38243,7 +38992,7 @@ func (x *PolicyUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyUse.ProtoReflect.Descriptor instead.
 func (*PolicyUse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{396}
+	return file_kairship_proto_rawDescGZIP(), []int{406}
 }
 
 func (x *PolicyUse) GetCount() int32 {
@@ -38284,7 +39033,7 @@ type PolicyUser struct {
 
 func (x *PolicyUser) Reset() {
 	*x = PolicyUser{}
-	mi := &file_kairship_proto_msgTypes[397]
+	mi := &file_kairship_proto_msgTypes[407]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38296,7 +39045,7 @@ func (x *PolicyUser) String() string {
 func (*PolicyUser) ProtoMessage() {}
 
 func (x *PolicyUser) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[397]
+	mi := &file_kairship_proto_msgTypes[407]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38309,7 +39058,7 @@ func (x *PolicyUser) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyUser.ProtoReflect.Descriptor instead.
 func (*PolicyUser) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{397}
+	return file_kairship_proto_rawDescGZIP(), []int{407}
 }
 
 func (x *PolicyUser) GetApiVersion() string {
@@ -38357,7 +39106,7 @@ type PreviewApplyRequest struct {
 
 func (x *PreviewApplyRequest) Reset() {
 	*x = PreviewApplyRequest{}
-	mi := &file_kairship_proto_msgTypes[398]
+	mi := &file_kairship_proto_msgTypes[408]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38369,7 +39118,7 @@ func (x *PreviewApplyRequest) String() string {
 func (*PreviewApplyRequest) ProtoMessage() {}
 
 func (x *PreviewApplyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[398]
+	mi := &file_kairship_proto_msgTypes[408]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38382,7 +39131,7 @@ func (x *PreviewApplyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewApplyRequest.ProtoReflect.Descriptor instead.
 func (*PreviewApplyRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{398}
+	return file_kairship_proto_rawDescGZIP(), []int{408}
 }
 
 func (x *PreviewApplyRequest) GetInstance() string {
@@ -38428,7 +39177,7 @@ type PreviewApplyResponse struct {
 
 func (x *PreviewApplyResponse) Reset() {
 	*x = PreviewApplyResponse{}
-	mi := &file_kairship_proto_msgTypes[399]
+	mi := &file_kairship_proto_msgTypes[409]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38440,7 +39189,7 @@ func (x *PreviewApplyResponse) String() string {
 func (*PreviewApplyResponse) ProtoMessage() {}
 
 func (x *PreviewApplyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[399]
+	mi := &file_kairship_proto_msgTypes[409]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38453,7 +39202,7 @@ func (x *PreviewApplyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewApplyResponse.ProtoReflect.Descriptor instead.
 func (*PreviewApplyResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{399}
+	return file_kairship_proto_rawDescGZIP(), []int{409}
 }
 
 func (x *PreviewApplyResponse) GetResult() *ManifestPreview {
@@ -38492,7 +39241,7 @@ type PreviewAssumptionsInput struct {
 
 func (x *PreviewAssumptionsInput) Reset() {
 	*x = PreviewAssumptionsInput{}
-	mi := &file_kairship_proto_msgTypes[400]
+	mi := &file_kairship_proto_msgTypes[410]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38504,7 +39253,7 @@ func (x *PreviewAssumptionsInput) String() string {
 func (*PreviewAssumptionsInput) ProtoMessage() {}
 
 func (x *PreviewAssumptionsInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[400]
+	mi := &file_kairship_proto_msgTypes[410]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38517,7 +39266,7 @@ func (x *PreviewAssumptionsInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewAssumptionsInput.ProtoReflect.Descriptor instead.
 func (*PreviewAssumptionsInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{400}
+	return file_kairship_proto_rawDescGZIP(), []int{410}
 }
 
 func (x *PreviewAssumptionsInput) GetPolicyPreemption() bool {
@@ -38553,7 +39302,7 @@ type PreviewClusterLossRequest struct {
 
 func (x *PreviewClusterLossRequest) Reset() {
 	*x = PreviewClusterLossRequest{}
-	mi := &file_kairship_proto_msgTypes[401]
+	mi := &file_kairship_proto_msgTypes[411]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38565,7 +39314,7 @@ func (x *PreviewClusterLossRequest) String() string {
 func (*PreviewClusterLossRequest) ProtoMessage() {}
 
 func (x *PreviewClusterLossRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[401]
+	mi := &file_kairship_proto_msgTypes[411]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38578,7 +39327,7 @@ func (x *PreviewClusterLossRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewClusterLossRequest.ProtoReflect.Descriptor instead.
 func (*PreviewClusterLossRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{401}
+	return file_kairship_proto_rawDescGZIP(), []int{411}
 }
 
 func (x *PreviewClusterLossRequest) GetInstance() string {
@@ -38631,7 +39380,7 @@ type PreviewClusterLossResponse struct {
 
 func (x *PreviewClusterLossResponse) Reset() {
 	*x = PreviewClusterLossResponse{}
-	mi := &file_kairship_proto_msgTypes[402]
+	mi := &file_kairship_proto_msgTypes[412]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38643,7 +39392,7 @@ func (x *PreviewClusterLossResponse) String() string {
 func (*PreviewClusterLossResponse) ProtoMessage() {}
 
 func (x *PreviewClusterLossResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[402]
+	mi := &file_kairship_proto_msgTypes[412]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38656,7 +39405,7 @@ func (x *PreviewClusterLossResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewClusterLossResponse.ProtoReflect.Descriptor instead.
 func (*PreviewClusterLossResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{402}
+	return file_kairship_proto_rawDescGZIP(), []int{412}
 }
 
 func (x *PreviewClusterLossResponse) GetResult() *ClusterLossPreview {
@@ -38699,7 +39448,7 @@ type PreviewOverrideRequest struct {
 
 func (x *PreviewOverrideRequest) Reset() {
 	*x = PreviewOverrideRequest{}
-	mi := &file_kairship_proto_msgTypes[403]
+	mi := &file_kairship_proto_msgTypes[413]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38711,7 +39460,7 @@ func (x *PreviewOverrideRequest) String() string {
 func (*PreviewOverrideRequest) ProtoMessage() {}
 
 func (x *PreviewOverrideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[403]
+	mi := &file_kairship_proto_msgTypes[413]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38724,7 +39473,7 @@ func (x *PreviewOverrideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewOverrideRequest.ProtoReflect.Descriptor instead.
 func (*PreviewOverrideRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{403}
+	return file_kairship_proto_rawDescGZIP(), []int{413}
 }
 
 func (x *PreviewOverrideRequest) GetInstance() string {
@@ -38777,7 +39526,7 @@ type PreviewOverrideResponse struct {
 
 func (x *PreviewOverrideResponse) Reset() {
 	*x = PreviewOverrideResponse{}
-	mi := &file_kairship_proto_msgTypes[404]
+	mi := &file_kairship_proto_msgTypes[414]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38789,7 +39538,7 @@ func (x *PreviewOverrideResponse) String() string {
 func (*PreviewOverrideResponse) ProtoMessage() {}
 
 func (x *PreviewOverrideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[404]
+	mi := &file_kairship_proto_msgTypes[414]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38802,7 +39551,7 @@ func (x *PreviewOverrideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewOverrideResponse.ProtoReflect.Descriptor instead.
 func (*PreviewOverrideResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{404}
+	return file_kairship_proto_rawDescGZIP(), []int{414}
 }
 
 func (x *PreviewOverrideResponse) GetResult() *ManifestPreview {
@@ -38847,7 +39596,7 @@ type PreviewPolicyRequest struct {
 
 func (x *PreviewPolicyRequest) Reset() {
 	*x = PreviewPolicyRequest{}
-	mi := &file_kairship_proto_msgTypes[405]
+	mi := &file_kairship_proto_msgTypes[415]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38859,7 +39608,7 @@ func (x *PreviewPolicyRequest) String() string {
 func (*PreviewPolicyRequest) ProtoMessage() {}
 
 func (x *PreviewPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[405]
+	mi := &file_kairship_proto_msgTypes[415]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38872,7 +39621,7 @@ func (x *PreviewPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewPolicyRequest.ProtoReflect.Descriptor instead.
 func (*PreviewPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{405}
+	return file_kairship_proto_rawDescGZIP(), []int{415}
 }
 
 func (x *PreviewPolicyRequest) GetInstance() string {
@@ -38932,7 +39681,7 @@ type PreviewPolicyResponse struct {
 
 func (x *PreviewPolicyResponse) Reset() {
 	*x = PreviewPolicyResponse{}
-	mi := &file_kairship_proto_msgTypes[406]
+	mi := &file_kairship_proto_msgTypes[416]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -38944,7 +39693,7 @@ func (x *PreviewPolicyResponse) String() string {
 func (*PreviewPolicyResponse) ProtoMessage() {}
 
 func (x *PreviewPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[406]
+	mi := &file_kairship_proto_msgTypes[416]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -38957,7 +39706,7 @@ func (x *PreviewPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewPolicyResponse.ProtoReflect.Descriptor instead.
 func (*PreviewPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{406}
+	return file_kairship_proto_rawDescGZIP(), []int{416}
 }
 
 func (x *PreviewPolicyResponse) GetResult() *PolicyPreview {
@@ -39002,7 +39751,7 @@ type PromoteResourcePayload struct {
 
 func (x *PromoteResourcePayload) Reset() {
 	*x = PromoteResourcePayload{}
-	mi := &file_kairship_proto_msgTypes[407]
+	mi := &file_kairship_proto_msgTypes[417]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39014,7 +39763,7 @@ func (x *PromoteResourcePayload) String() string {
 func (*PromoteResourcePayload) ProtoMessage() {}
 
 func (x *PromoteResourcePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[407]
+	mi := &file_kairship_proto_msgTypes[417]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39027,7 +39776,7 @@ func (x *PromoteResourcePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteResourcePayload.ProtoReflect.Descriptor instead.
 func (*PromoteResourcePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{407}
+	return file_kairship_proto_rawDescGZIP(), []int{417}
 }
 
 func (x *PromoteResourcePayload) GetPromoted() bool {
@@ -39109,7 +39858,7 @@ type PromoteResourceRequest struct {
 
 func (x *PromoteResourceRequest) Reset() {
 	*x = PromoteResourceRequest{}
-	mi := &file_kairship_proto_msgTypes[408]
+	mi := &file_kairship_proto_msgTypes[418]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39121,7 +39870,7 @@ func (x *PromoteResourceRequest) String() string {
 func (*PromoteResourceRequest) ProtoMessage() {}
 
 func (x *PromoteResourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[408]
+	mi := &file_kairship_proto_msgTypes[418]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39134,7 +39883,7 @@ func (x *PromoteResourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteResourceRequest.ProtoReflect.Descriptor instead.
 func (*PromoteResourceRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{408}
+	return file_kairship_proto_rawDescGZIP(), []int{418}
 }
 
 func (x *PromoteResourceRequest) GetInstance() string {
@@ -39243,7 +39992,7 @@ type PromoteResourceResponse struct {
 
 func (x *PromoteResourceResponse) Reset() {
 	*x = PromoteResourceResponse{}
-	mi := &file_kairship_proto_msgTypes[409]
+	mi := &file_kairship_proto_msgTypes[419]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39255,7 +40004,7 @@ func (x *PromoteResourceResponse) String() string {
 func (*PromoteResourceResponse) ProtoMessage() {}
 
 func (x *PromoteResourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[409]
+	mi := &file_kairship_proto_msgTypes[419]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39268,7 +40017,7 @@ func (x *PromoteResourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteResourceResponse.ProtoReflect.Descriptor instead.
 func (*PromoteResourceResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{409}
+	return file_kairship_proto_rawDescGZIP(), []int{419}
 }
 
 func (x *PromoteResourceResponse) GetResult() *PromoteResourcePayload {
@@ -39309,7 +40058,7 @@ type PropagatedObject struct {
 
 func (x *PropagatedObject) Reset() {
 	*x = PropagatedObject{}
-	mi := &file_kairship_proto_msgTypes[410]
+	mi := &file_kairship_proto_msgTypes[420]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39321,7 +40070,7 @@ func (x *PropagatedObject) String() string {
 func (*PropagatedObject) ProtoMessage() {}
 
 func (x *PropagatedObject) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[410]
+	mi := &file_kairship_proto_msgTypes[420]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39334,7 +40083,7 @@ func (x *PropagatedObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagatedObject.ProtoReflect.Descriptor instead.
 func (*PropagatedObject) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{410}
+	return file_kairship_proto_rawDescGZIP(), []int{420}
 }
 
 func (x *PropagatedObject) GetApiVersion() string {
@@ -39382,7 +40131,7 @@ type PropagatedObjects struct {
 
 func (x *PropagatedObjects) Reset() {
 	*x = PropagatedObjects{}
-	mi := &file_kairship_proto_msgTypes[411]
+	mi := &file_kairship_proto_msgTypes[421]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39394,7 +40143,7 @@ func (x *PropagatedObjects) String() string {
 func (*PropagatedObjects) ProtoMessage() {}
 
 func (x *PropagatedObjects) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[411]
+	mi := &file_kairship_proto_msgTypes[421]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39407,7 +40156,7 @@ func (x *PropagatedObjects) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagatedObjects.ProtoReflect.Descriptor instead.
 func (*PropagatedObjects) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{411}
+	return file_kairship_proto_rawDescGZIP(), []int{421}
 }
 
 func (x *PropagatedObjects) GetCount() int32 {
@@ -39459,7 +40208,7 @@ type PropagationPlacementInput struct {
 
 func (x *PropagationPlacementInput) Reset() {
 	*x = PropagationPlacementInput{}
-	mi := &file_kairship_proto_msgTypes[412]
+	mi := &file_kairship_proto_msgTypes[422]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39471,7 +40220,7 @@ func (x *PropagationPlacementInput) String() string {
 func (*PropagationPlacementInput) ProtoMessage() {}
 
 func (x *PropagationPlacementInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[412]
+	mi := &file_kairship_proto_msgTypes[422]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39484,7 +40233,7 @@ func (x *PropagationPlacementInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationPlacementInput.ProtoReflect.Descriptor instead.
 func (*PropagationPlacementInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{412}
+	return file_kairship_proto_rawDescGZIP(), []int{422}
 }
 
 func (x *PropagationPlacementInput) GetClusterAffinity() *ClusterAffinityInput {
@@ -39560,7 +40309,7 @@ type PropagationPolicy struct {
 
 func (x *PropagationPolicy) Reset() {
 	*x = PropagationPolicy{}
-	mi := &file_kairship_proto_msgTypes[413]
+	mi := &file_kairship_proto_msgTypes[423]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39572,7 +40321,7 @@ func (x *PropagationPolicy) String() string {
 func (*PropagationPolicy) ProtoMessage() {}
 
 func (x *PropagationPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[413]
+	mi := &file_kairship_proto_msgTypes[423]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39585,7 +40334,7 @@ func (x *PropagationPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationPolicy.ProtoReflect.Descriptor instead.
 func (*PropagationPolicy) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{413}
+	return file_kairship_proto_rawDescGZIP(), []int{423}
 }
 
 func (x *PropagationPolicy) GetNamespace() string {
@@ -39682,7 +40431,7 @@ type PropagationPolicyConnection struct {
 
 func (x *PropagationPolicyConnection) Reset() {
 	*x = PropagationPolicyConnection{}
-	mi := &file_kairship_proto_msgTypes[414]
+	mi := &file_kairship_proto_msgTypes[424]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39694,7 +40443,7 @@ func (x *PropagationPolicyConnection) String() string {
 func (*PropagationPolicyConnection) ProtoMessage() {}
 
 func (x *PropagationPolicyConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[414]
+	mi := &file_kairship_proto_msgTypes[424]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39707,7 +40456,7 @@ func (x *PropagationPolicyConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationPolicyConnection.ProtoReflect.Descriptor instead.
 func (*PropagationPolicyConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{414}
+	return file_kairship_proto_rawDescGZIP(), []int{424}
 }
 
 func (x *PropagationPolicyConnection) GetNodes() []*PropagationPolicy {
@@ -39753,7 +40502,7 @@ type PropagationPolicyLike struct {
 
 func (x *PropagationPolicyLike) Reset() {
 	*x = PropagationPolicyLike{}
-	mi := &file_kairship_proto_msgTypes[415]
+	mi := &file_kairship_proto_msgTypes[425]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39765,7 +40514,7 @@ func (x *PropagationPolicyLike) String() string {
 func (*PropagationPolicyLike) ProtoMessage() {}
 
 func (x *PropagationPolicyLike) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[415]
+	mi := &file_kairship_proto_msgTypes[425]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39778,7 +40527,7 @@ func (x *PropagationPolicyLike) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationPolicyLike.ProtoReflect.Descriptor instead.
 func (*PropagationPolicyLike) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{415}
+	return file_kairship_proto_rawDescGZIP(), []int{425}
 }
 
 func (x *PropagationPolicyLike) GetTypename() string {
@@ -39839,7 +40588,7 @@ type PropagationSpecInput struct {
 
 func (x *PropagationSpecInput) Reset() {
 	*x = PropagationSpecInput{}
-	mi := &file_kairship_proto_msgTypes[416]
+	mi := &file_kairship_proto_msgTypes[426]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39851,7 +40600,7 @@ func (x *PropagationSpecInput) String() string {
 func (*PropagationSpecInput) ProtoMessage() {}
 
 func (x *PropagationSpecInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[416]
+	mi := &file_kairship_proto_msgTypes[426]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -39864,7 +40613,7 @@ func (x *PropagationSpecInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationSpecInput.ProtoReflect.Descriptor instead.
 func (*PropagationSpecInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{416}
+	return file_kairship_proto_rawDescGZIP(), []int{426}
 }
 
 func (x *PropagationSpecInput) GetResourceSelectors() []*ResourceSelectorInput {
@@ -39978,7 +40727,7 @@ type PropagationSuspensionInput struct {
 
 func (x *PropagationSuspensionInput) Reset() {
 	*x = PropagationSuspensionInput{}
-	mi := &file_kairship_proto_msgTypes[417]
+	mi := &file_kairship_proto_msgTypes[427]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -39990,7 +40739,7 @@ func (x *PropagationSuspensionInput) String() string {
 func (*PropagationSuspensionInput) ProtoMessage() {}
 
 func (x *PropagationSuspensionInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[417]
+	mi := &file_kairship_proto_msgTypes[427]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40003,7 +40752,7 @@ func (x *PropagationSuspensionInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationSuspensionInput.ProtoReflect.Descriptor instead.
 func (*PropagationSuspensionInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{417}
+	return file_kairship_proto_rawDescGZIP(), []int{427}
 }
 
 func (x *PropagationSuspensionInput) GetDispatching() bool {
@@ -40035,7 +40784,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_kairship_proto_msgTypes[418]
+	mi := &file_kairship_proto_msgTypes[428]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40047,7 +40796,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[418]
+	mi := &file_kairship_proto_msgTypes[428]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40060,7 +40809,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{418}
+	return file_kairship_proto_rawDescGZIP(), []int{428}
 }
 
 func (x *QuotaUse) GetName() string {
@@ -40097,7 +40846,7 @@ type ReadyCount struct {
 
 func (x *ReadyCount) Reset() {
 	*x = ReadyCount{}
-	mi := &file_kairship_proto_msgTypes[419]
+	mi := &file_kairship_proto_msgTypes[429]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40109,7 +40858,7 @@ func (x *ReadyCount) String() string {
 func (*ReadyCount) ProtoMessage() {}
 
 func (x *ReadyCount) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[419]
+	mi := &file_kairship_proto_msgTypes[429]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40122,7 +40871,7 @@ func (x *ReadyCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadyCount.ProtoReflect.Descriptor instead.
 func (*ReadyCount) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{419}
+	return file_kairship_proto_rawDescGZIP(), []int{429}
 }
 
 func (x *ReadyCount) GetTotal() int32 {
@@ -40156,7 +40905,7 @@ type RebalanceTargetInput struct {
 
 func (x *RebalanceTargetInput) Reset() {
 	*x = RebalanceTargetInput{}
-	mi := &file_kairship_proto_msgTypes[420]
+	mi := &file_kairship_proto_msgTypes[430]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40168,7 +40917,7 @@ func (x *RebalanceTargetInput) String() string {
 func (*RebalanceTargetInput) ProtoMessage() {}
 
 func (x *RebalanceTargetInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[420]
+	mi := &file_kairship_proto_msgTypes[430]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40181,7 +40930,7 @@ func (x *RebalanceTargetInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebalanceTargetInput.ProtoReflect.Descriptor instead.
 func (*RebalanceTargetInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{420}
+	return file_kairship_proto_rawDescGZIP(), []int{430}
 }
 
 func (x *RebalanceTargetInput) GetApiVersion() string {
@@ -40233,7 +40982,7 @@ type RebalancedWorkload struct {
 
 func (x *RebalancedWorkload) Reset() {
 	*x = RebalancedWorkload{}
-	mi := &file_kairship_proto_msgTypes[421]
+	mi := &file_kairship_proto_msgTypes[431]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40245,7 +40994,7 @@ func (x *RebalancedWorkload) String() string {
 func (*RebalancedWorkload) ProtoMessage() {}
 
 func (x *RebalancedWorkload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[421]
+	mi := &file_kairship_proto_msgTypes[431]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40258,7 +41007,7 @@ func (x *RebalancedWorkload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebalancedWorkload.ProtoReflect.Descriptor instead.
 func (*RebalancedWorkload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{421}
+	return file_kairship_proto_rawDescGZIP(), []int{431}
 }
 
 func (x *RebalancedWorkload) GetApiVersion() string {
@@ -40322,7 +41071,7 @@ type RegisterClusterPayload struct {
 
 func (x *RegisterClusterPayload) Reset() {
 	*x = RegisterClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[422]
+	mi := &file_kairship_proto_msgTypes[432]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40334,7 +41083,7 @@ func (x *RegisterClusterPayload) String() string {
 func (*RegisterClusterPayload) ProtoMessage() {}
 
 func (x *RegisterClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[422]
+	mi := &file_kairship_proto_msgTypes[432]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40347,7 +41096,7 @@ func (x *RegisterClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterClusterPayload.ProtoReflect.Descriptor instead.
 func (*RegisterClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{422}
+	return file_kairship_proto_rawDescGZIP(), []int{432}
 }
 
 func (x *RegisterClusterPayload) GetCluster() *Cluster {
@@ -40419,7 +41168,7 @@ type RegisterClusterRequest struct {
 
 func (x *RegisterClusterRequest) Reset() {
 	*x = RegisterClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[423]
+	mi := &file_kairship_proto_msgTypes[433]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40431,7 +41180,7 @@ func (x *RegisterClusterRequest) String() string {
 func (*RegisterClusterRequest) ProtoMessage() {}
 
 func (x *RegisterClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[423]
+	mi := &file_kairship_proto_msgTypes[433]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40444,7 +41193,7 @@ func (x *RegisterClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterClusterRequest.ProtoReflect.Descriptor instead.
 func (*RegisterClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{423}
+	return file_kairship_proto_rawDescGZIP(), []int{433}
 }
 
 func (x *RegisterClusterRequest) GetCluster() string {
@@ -40539,7 +41288,7 @@ type RegisterClusterResponse struct {
 
 func (x *RegisterClusterResponse) Reset() {
 	*x = RegisterClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[424]
+	mi := &file_kairship_proto_msgTypes[434]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40551,7 +41300,7 @@ func (x *RegisterClusterResponse) String() string {
 func (*RegisterClusterResponse) ProtoMessage() {}
 
 func (x *RegisterClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[424]
+	mi := &file_kairship_proto_msgTypes[434]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40564,7 +41313,7 @@ func (x *RegisterClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterClusterResponse.ProtoReflect.Descriptor instead.
 func (*RegisterClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{424}
+	return file_kairship_proto_rawDescGZIP(), []int{434}
 }
 
 func (x *RegisterClusterResponse) GetResult() *RegisterClusterPayload {
@@ -40603,7 +41352,7 @@ type RegisterInstancePayload struct {
 
 func (x *RegisterInstancePayload) Reset() {
 	*x = RegisterInstancePayload{}
-	mi := &file_kairship_proto_msgTypes[425]
+	mi := &file_kairship_proto_msgTypes[435]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40615,7 +41364,7 @@ func (x *RegisterInstancePayload) String() string {
 func (*RegisterInstancePayload) ProtoMessage() {}
 
 func (x *RegisterInstancePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[425]
+	mi := &file_kairship_proto_msgTypes[435]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40628,7 +41377,7 @@ func (x *RegisterInstancePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterInstancePayload.ProtoReflect.Descriptor instead.
 func (*RegisterInstancePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{425}
+	return file_kairship_proto_rawDescGZIP(), []int{435}
 }
 
 func (x *RegisterInstancePayload) GetInstance() *Instance {
@@ -40675,7 +41424,7 @@ type RegisterInstanceRequest struct {
 
 func (x *RegisterInstanceRequest) Reset() {
 	*x = RegisterInstanceRequest{}
-	mi := &file_kairship_proto_msgTypes[426]
+	mi := &file_kairship_proto_msgTypes[436]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40687,7 +41436,7 @@ func (x *RegisterInstanceRequest) String() string {
 func (*RegisterInstanceRequest) ProtoMessage() {}
 
 func (x *RegisterInstanceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[426]
+	mi := &file_kairship_proto_msgTypes[436]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40700,7 +41449,7 @@ func (x *RegisterInstanceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterInstanceRequest.ProtoReflect.Descriptor instead.
 func (*RegisterInstanceRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{426}
+	return file_kairship_proto_rawDescGZIP(), []int{436}
 }
 
 func (x *RegisterInstanceRequest) GetInstance() string {
@@ -40760,7 +41509,7 @@ type RegisterInstanceResponse struct {
 
 func (x *RegisterInstanceResponse) Reset() {
 	*x = RegisterInstanceResponse{}
-	mi := &file_kairship_proto_msgTypes[427]
+	mi := &file_kairship_proto_msgTypes[437]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40772,7 +41521,7 @@ func (x *RegisterInstanceResponse) String() string {
 func (*RegisterInstanceResponse) ProtoMessage() {}
 
 func (x *RegisterInstanceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[427]
+	mi := &file_kairship_proto_msgTypes[437]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40785,7 +41534,7 @@ func (x *RegisterInstanceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterInstanceResponse.ProtoReflect.Descriptor instead.
 func (*RegisterInstanceResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{427}
+	return file_kairship_proto_rawDescGZIP(), []int{437}
 }
 
 func (x *RegisterInstanceResponse) GetResult() *RegisterInstancePayload {
@@ -40824,7 +41573,7 @@ type RemoveClusterPayload struct {
 
 func (x *RemoveClusterPayload) Reset() {
 	*x = RemoveClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[428]
+	mi := &file_kairship_proto_msgTypes[438]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40836,7 +41585,7 @@ func (x *RemoveClusterPayload) String() string {
 func (*RemoveClusterPayload) ProtoMessage() {}
 
 func (x *RemoveClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[428]
+	mi := &file_kairship_proto_msgTypes[438]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40849,7 +41598,7 @@ func (x *RemoveClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveClusterPayload.ProtoReflect.Descriptor instead.
 func (*RemoveClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{428}
+	return file_kairship_proto_rawDescGZIP(), []int{438}
 }
 
 func (x *RemoveClusterPayload) GetRemoved() bool {
@@ -40888,7 +41637,7 @@ type RemoveClusterRequest struct {
 
 func (x *RemoveClusterRequest) Reset() {
 	*x = RemoveClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[429]
+	mi := &file_kairship_proto_msgTypes[439]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40900,7 +41649,7 @@ func (x *RemoveClusterRequest) String() string {
 func (*RemoveClusterRequest) ProtoMessage() {}
 
 func (x *RemoveClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[429]
+	mi := &file_kairship_proto_msgTypes[439]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40913,7 +41662,7 @@ func (x *RemoveClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveClusterRequest.ProtoReflect.Descriptor instead.
 func (*RemoveClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{429}
+	return file_kairship_proto_rawDescGZIP(), []int{439}
 }
 
 func (x *RemoveClusterRequest) GetCluster() string {
@@ -40952,7 +41701,7 @@ type RemoveClusterResponse struct {
 
 func (x *RemoveClusterResponse) Reset() {
 	*x = RemoveClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[430]
+	mi := &file_kairship_proto_msgTypes[440]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -40964,7 +41713,7 @@ func (x *RemoveClusterResponse) String() string {
 func (*RemoveClusterResponse) ProtoMessage() {}
 
 func (x *RemoveClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[430]
+	mi := &file_kairship_proto_msgTypes[440]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -40977,7 +41726,7 @@ func (x *RemoveClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveClusterResponse.ProtoReflect.Descriptor instead.
 func (*RemoveClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{430}
+	return file_kairship_proto_rawDescGZIP(), []int{440}
 }
 
 func (x *RemoveClusterResponse) GetResult() *RemoveClusterPayload {
@@ -41018,7 +41767,7 @@ type ReplicaCounts struct {
 
 func (x *ReplicaCounts) Reset() {
 	*x = ReplicaCounts{}
-	mi := &file_kairship_proto_msgTypes[431]
+	mi := &file_kairship_proto_msgTypes[441]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41030,7 +41779,7 @@ func (x *ReplicaCounts) String() string {
 func (*ReplicaCounts) ProtoMessage() {}
 
 func (x *ReplicaCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[431]
+	mi := &file_kairship_proto_msgTypes[441]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41043,7 +41792,7 @@ func (x *ReplicaCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaCounts.ProtoReflect.Descriptor instead.
 func (*ReplicaCounts) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{431}
+	return file_kairship_proto_rawDescGZIP(), []int{441}
 }
 
 func (x *ReplicaCounts) GetDesired() int32 {
@@ -41089,7 +41838,7 @@ type ReplicaSchedulingStrategyInput struct {
 
 func (x *ReplicaSchedulingStrategyInput) Reset() {
 	*x = ReplicaSchedulingStrategyInput{}
-	mi := &file_kairship_proto_msgTypes[432]
+	mi := &file_kairship_proto_msgTypes[442]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41101,7 +41850,7 @@ func (x *ReplicaSchedulingStrategyInput) String() string {
 func (*ReplicaSchedulingStrategyInput) ProtoMessage() {}
 
 func (x *ReplicaSchedulingStrategyInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[432]
+	mi := &file_kairship_proto_msgTypes[442]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41114,7 +41863,7 @@ func (x *ReplicaSchedulingStrategyInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaSchedulingStrategyInput.ProtoReflect.Descriptor instead.
 func (*ReplicaSchedulingStrategyInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{432}
+	return file_kairship_proto_rawDescGZIP(), []int{442}
 }
 
 func (x *ReplicaSchedulingStrategyInput) GetReplicaSchedulingType() ReplicaSchedulingType_Value {
@@ -41188,7 +41937,7 @@ type Resource struct {
 
 func (x *Resource) Reset() {
 	*x = Resource{}
-	mi := &file_kairship_proto_msgTypes[433]
+	mi := &file_kairship_proto_msgTypes[443]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41200,7 +41949,7 @@ func (x *Resource) String() string {
 func (*Resource) ProtoMessage() {}
 
 func (x *Resource) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[433]
+	mi := &file_kairship_proto_msgTypes[443]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41213,7 +41962,7 @@ func (x *Resource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resource.ProtoReflect.Descriptor instead.
 func (*Resource) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{433}
+	return file_kairship_proto_rawDescGZIP(), []int{443}
 }
 
 func (x *Resource) GetClusterName() string {
@@ -41383,7 +42132,7 @@ type ResourceBinding struct {
 
 func (x *ResourceBinding) Reset() {
 	*x = ResourceBinding{}
-	mi := &file_kairship_proto_msgTypes[434]
+	mi := &file_kairship_proto_msgTypes[444]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41395,7 +42144,7 @@ func (x *ResourceBinding) String() string {
 func (*ResourceBinding) ProtoMessage() {}
 
 func (x *ResourceBinding) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[434]
+	mi := &file_kairship_proto_msgTypes[444]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41408,7 +42157,7 @@ func (x *ResourceBinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceBinding.ProtoReflect.Descriptor instead.
 func (*ResourceBinding) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{434}
+	return file_kairship_proto_rawDescGZIP(), []int{444}
 }
 
 func (x *ResourceBinding) GetId() string {
@@ -41520,7 +42269,7 @@ type ResourceChange struct {
 
 func (x *ResourceChange) Reset() {
 	*x = ResourceChange{}
-	mi := &file_kairship_proto_msgTypes[435]
+	mi := &file_kairship_proto_msgTypes[445]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41532,7 +42281,7 @@ func (x *ResourceChange) String() string {
 func (*ResourceChange) ProtoMessage() {}
 
 func (x *ResourceChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[435]
+	mi := &file_kairship_proto_msgTypes[445]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41545,7 +42294,7 @@ func (x *ResourceChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceChange.ProtoReflect.Descriptor instead.
 func (*ResourceChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{435}
+	return file_kairship_proto_rawDescGZIP(), []int{445}
 }
 
 func (x *ResourceChange) GetType() ChangeType_Value {
@@ -41614,7 +42363,7 @@ type ResourceConnection struct {
 
 func (x *ResourceConnection) Reset() {
 	*x = ResourceConnection{}
-	mi := &file_kairship_proto_msgTypes[436]
+	mi := &file_kairship_proto_msgTypes[446]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41626,7 +42375,7 @@ func (x *ResourceConnection) String() string {
 func (*ResourceConnection) ProtoMessage() {}
 
 func (x *ResourceConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[436]
+	mi := &file_kairship_proto_msgTypes[446]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41639,7 +42388,7 @@ func (x *ResourceConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceConnection.ProtoReflect.Descriptor instead.
 func (*ResourceConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{436}
+	return file_kairship_proto_rawDescGZIP(), []int{446}
 }
 
 func (x *ResourceConnection) GetNodes() []*Resource {
@@ -41683,7 +42432,7 @@ type ResourceMetricSourceInput struct {
 
 func (x *ResourceMetricSourceInput) Reset() {
 	*x = ResourceMetricSourceInput{}
-	mi := &file_kairship_proto_msgTypes[437]
+	mi := &file_kairship_proto_msgTypes[447]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41695,7 +42444,7 @@ func (x *ResourceMetricSourceInput) String() string {
 func (*ResourceMetricSourceInput) ProtoMessage() {}
 
 func (x *ResourceMetricSourceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[437]
+	mi := &file_kairship_proto_msgTypes[447]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41708,7 +42457,7 @@ func (x *ResourceMetricSourceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceMetricSourceInput.ProtoReflect.Descriptor instead.
 func (*ResourceMetricSourceInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{437}
+	return file_kairship_proto_rawDescGZIP(), []int{447}
 }
 
 func (x *ResourceMetricSourceInput) GetName() string {
@@ -41753,7 +42502,7 @@ type ResourcePlacement struct {
 
 func (x *ResourcePlacement) Reset() {
 	*x = ResourcePlacement{}
-	mi := &file_kairship_proto_msgTypes[438]
+	mi := &file_kairship_proto_msgTypes[448]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41765,7 +42514,7 @@ func (x *ResourcePlacement) String() string {
 func (*ResourcePlacement) ProtoMessage() {}
 
 func (x *ResourcePlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[438]
+	mi := &file_kairship_proto_msgTypes[448]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41778,7 +42527,7 @@ func (x *ResourcePlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourcePlacement.ProtoReflect.Descriptor instead.
 func (*ResourcePlacement) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{438}
+	return file_kairship_proto_rawDescGZIP(), []int{448}
 }
 
 func (x *ResourcePlacement) GetClusterName() string {
@@ -41857,7 +42606,7 @@ type ResourceQuantityInput struct {
 
 func (x *ResourceQuantityInput) Reset() {
 	*x = ResourceQuantityInput{}
-	mi := &file_kairship_proto_msgTypes[439]
+	mi := &file_kairship_proto_msgTypes[449]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41869,7 +42618,7 @@ func (x *ResourceQuantityInput) String() string {
 func (*ResourceQuantityInput) ProtoMessage() {}
 
 func (x *ResourceQuantityInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[439]
+	mi := &file_kairship_proto_msgTypes[449]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41882,7 +42631,7 @@ func (x *ResourceQuantityInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceQuantityInput.ProtoReflect.Descriptor instead.
 func (*ResourceQuantityInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{439}
+	return file_kairship_proto_rawDescGZIP(), []int{449}
 }
 
 func (x *ResourceQuantityInput) GetName() string {
@@ -41918,7 +42667,7 @@ type ResourceSelectorInput struct {
 
 func (x *ResourceSelectorInput) Reset() {
 	*x = ResourceSelectorInput{}
-	mi := &file_kairship_proto_msgTypes[440]
+	mi := &file_kairship_proto_msgTypes[450]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -41930,7 +42679,7 @@ func (x *ResourceSelectorInput) String() string {
 func (*ResourceSelectorInput) ProtoMessage() {}
 
 func (x *ResourceSelectorInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[440]
+	mi := &file_kairship_proto_msgTypes[450]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -41943,7 +42692,7 @@ func (x *ResourceSelectorInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceSelectorInput.ProtoReflect.Descriptor instead.
 func (*ResourceSelectorInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{440}
+	return file_kairship_proto_rawDescGZIP(), []int{450}
 }
 
 func (x *ResourceSelectorInput) GetApiVersion() string {
@@ -41994,7 +42743,7 @@ type RestartWorkloadPayload struct {
 
 func (x *RestartWorkloadPayload) Reset() {
 	*x = RestartWorkloadPayload{}
-	mi := &file_kairship_proto_msgTypes[441]
+	mi := &file_kairship_proto_msgTypes[451]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42006,7 +42755,7 @@ func (x *RestartWorkloadPayload) String() string {
 func (*RestartWorkloadPayload) ProtoMessage() {}
 
 func (x *RestartWorkloadPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[441]
+	mi := &file_kairship_proto_msgTypes[451]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42019,7 +42768,7 @@ func (x *RestartWorkloadPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartWorkloadPayload.ProtoReflect.Descriptor instead.
 func (*RestartWorkloadPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{441}
+	return file_kairship_proto_rawDescGZIP(), []int{451}
 }
 
 func (x *RestartWorkloadPayload) GetWorkload() *Workload {
@@ -42058,7 +42807,7 @@ type RestartWorkloadRequest struct {
 
 func (x *RestartWorkloadRequest) Reset() {
 	*x = RestartWorkloadRequest{}
-	mi := &file_kairship_proto_msgTypes[442]
+	mi := &file_kairship_proto_msgTypes[452]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42070,7 +42819,7 @@ func (x *RestartWorkloadRequest) String() string {
 func (*RestartWorkloadRequest) ProtoMessage() {}
 
 func (x *RestartWorkloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[442]
+	mi := &file_kairship_proto_msgTypes[452]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42083,7 +42832,7 @@ func (x *RestartWorkloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartWorkloadRequest.ProtoReflect.Descriptor instead.
 func (*RestartWorkloadRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{442}
+	return file_kairship_proto_rawDescGZIP(), []int{452}
 }
 
 func (x *RestartWorkloadRequest) GetInstance() string {
@@ -42143,7 +42892,7 @@ type RestartWorkloadResponse struct {
 
 func (x *RestartWorkloadResponse) Reset() {
 	*x = RestartWorkloadResponse{}
-	mi := &file_kairship_proto_msgTypes[443]
+	mi := &file_kairship_proto_msgTypes[453]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42155,7 +42904,7 @@ func (x *RestartWorkloadResponse) String() string {
 func (*RestartWorkloadResponse) ProtoMessage() {}
 
 func (x *RestartWorkloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[443]
+	mi := &file_kairship_proto_msgTypes[453]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42168,7 +42917,7 @@ func (x *RestartWorkloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartWorkloadResponse.ProtoReflect.Descriptor instead.
 func (*RestartWorkloadResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{443}
+	return file_kairship_proto_rawDescGZIP(), []int{453}
 }
 
 func (x *RestartWorkloadResponse) GetResult() *RestartWorkloadPayload {
@@ -42205,7 +42954,7 @@ type ResumeWorkloadPayload struct {
 
 func (x *ResumeWorkloadPayload) Reset() {
 	*x = ResumeWorkloadPayload{}
-	mi := &file_kairship_proto_msgTypes[444]
+	mi := &file_kairship_proto_msgTypes[454]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42217,7 +42966,7 @@ func (x *ResumeWorkloadPayload) String() string {
 func (*ResumeWorkloadPayload) ProtoMessage() {}
 
 func (x *ResumeWorkloadPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[444]
+	mi := &file_kairship_proto_msgTypes[454]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42230,7 +42979,7 @@ func (x *ResumeWorkloadPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeWorkloadPayload.ProtoReflect.Descriptor instead.
 func (*ResumeWorkloadPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{444}
+	return file_kairship_proto_rawDescGZIP(), []int{454}
 }
 
 func (x *ResumeWorkloadPayload) GetWorkload() *Workload {
@@ -42269,7 +43018,7 @@ type ResumeWorkloadRequest struct {
 
 func (x *ResumeWorkloadRequest) Reset() {
 	*x = ResumeWorkloadRequest{}
-	mi := &file_kairship_proto_msgTypes[445]
+	mi := &file_kairship_proto_msgTypes[455]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42281,7 +43030,7 @@ func (x *ResumeWorkloadRequest) String() string {
 func (*ResumeWorkloadRequest) ProtoMessage() {}
 
 func (x *ResumeWorkloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[445]
+	mi := &file_kairship_proto_msgTypes[455]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42294,7 +43043,7 @@ func (x *ResumeWorkloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeWorkloadRequest.ProtoReflect.Descriptor instead.
 func (*ResumeWorkloadRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{445}
+	return file_kairship_proto_rawDescGZIP(), []int{455}
 }
 
 func (x *ResumeWorkloadRequest) GetInstance() string {
@@ -42354,7 +43103,7 @@ type ResumeWorkloadResponse struct {
 
 func (x *ResumeWorkloadResponse) Reset() {
 	*x = ResumeWorkloadResponse{}
-	mi := &file_kairship_proto_msgTypes[446]
+	mi := &file_kairship_proto_msgTypes[456]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42366,7 +43115,7 @@ func (x *ResumeWorkloadResponse) String() string {
 func (*ResumeWorkloadResponse) ProtoMessage() {}
 
 func (x *ResumeWorkloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[446]
+	mi := &file_kairship_proto_msgTypes[456]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42379,7 +43128,7 @@ func (x *ResumeWorkloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeWorkloadResponse.ProtoReflect.Descriptor instead.
 func (*ResumeWorkloadResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{446}
+	return file_kairship_proto_rawDescGZIP(), []int{456}
 }
 
 func (x *ResumeWorkloadResponse) GetResult() *ResumeWorkloadPayload {
@@ -42416,7 +43165,7 @@ type RevokeInstanceRolePayload struct {
 
 func (x *RevokeInstanceRolePayload) Reset() {
 	*x = RevokeInstanceRolePayload{}
-	mi := &file_kairship_proto_msgTypes[447]
+	mi := &file_kairship_proto_msgTypes[457]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42428,7 +43177,7 @@ func (x *RevokeInstanceRolePayload) String() string {
 func (*RevokeInstanceRolePayload) ProtoMessage() {}
 
 func (x *RevokeInstanceRolePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[447]
+	mi := &file_kairship_proto_msgTypes[457]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42441,7 +43190,7 @@ func (x *RevokeInstanceRolePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInstanceRolePayload.ProtoReflect.Descriptor instead.
 func (*RevokeInstanceRolePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{447}
+	return file_kairship_proto_rawDescGZIP(), []int{457}
 }
 
 func (x *RevokeInstanceRolePayload) GetBinding() *RoleBinding {
@@ -42475,7 +43224,7 @@ type RevokeInstanceRoleRequest struct {
 
 func (x *RevokeInstanceRoleRequest) Reset() {
 	*x = RevokeInstanceRoleRequest{}
-	mi := &file_kairship_proto_msgTypes[448]
+	mi := &file_kairship_proto_msgTypes[458]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42487,7 +43236,7 @@ func (x *RevokeInstanceRoleRequest) String() string {
 func (*RevokeInstanceRoleRequest) ProtoMessage() {}
 
 func (x *RevokeInstanceRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[448]
+	mi := &file_kairship_proto_msgTypes[458]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42500,7 +43249,7 @@ func (x *RevokeInstanceRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInstanceRoleRequest.ProtoReflect.Descriptor instead.
 func (*RevokeInstanceRoleRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{448}
+	return file_kairship_proto_rawDescGZIP(), []int{458}
 }
 
 func (x *RevokeInstanceRoleRequest) GetInstance() string {
@@ -42546,7 +43295,7 @@ type RevokeInstanceRoleResponse struct {
 
 func (x *RevokeInstanceRoleResponse) Reset() {
 	*x = RevokeInstanceRoleResponse{}
-	mi := &file_kairship_proto_msgTypes[449]
+	mi := &file_kairship_proto_msgTypes[459]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42558,7 +43307,7 @@ func (x *RevokeInstanceRoleResponse) String() string {
 func (*RevokeInstanceRoleResponse) ProtoMessage() {}
 
 func (x *RevokeInstanceRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[449]
+	mi := &file_kairship_proto_msgTypes[459]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42571,7 +43320,7 @@ func (x *RevokeInstanceRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInstanceRoleResponse.ProtoReflect.Descriptor instead.
 func (*RevokeInstanceRoleResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{449}
+	return file_kairship_proto_rawDescGZIP(), []int{459}
 }
 
 func (x *RevokeInstanceRoleResponse) GetResult() *RevokeInstanceRolePayload {
@@ -42630,7 +43379,7 @@ type RoleBinding struct {
 
 func (x *RoleBinding) Reset() {
 	*x = RoleBinding{}
-	mi := &file_kairship_proto_msgTypes[450]
+	mi := &file_kairship_proto_msgTypes[460]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42642,7 +43391,7 @@ func (x *RoleBinding) String() string {
 func (*RoleBinding) ProtoMessage() {}
 
 func (x *RoleBinding) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[450]
+	mi := &file_kairship_proto_msgTypes[460]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42655,7 +43404,7 @@ func (x *RoleBinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleBinding.ProtoReflect.Descriptor instead.
 func (*RoleBinding) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{450}
+	return file_kairship_proto_rawDescGZIP(), []int{460}
 }
 
 func (x *RoleBinding) GetName() string {
@@ -42766,7 +43515,7 @@ type RoleBindingConnection struct {
 
 func (x *RoleBindingConnection) Reset() {
 	*x = RoleBindingConnection{}
-	mi := &file_kairship_proto_msgTypes[451]
+	mi := &file_kairship_proto_msgTypes[461]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42778,7 +43527,7 @@ func (x *RoleBindingConnection) String() string {
 func (*RoleBindingConnection) ProtoMessage() {}
 
 func (x *RoleBindingConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[451]
+	mi := &file_kairship_proto_msgTypes[461]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42791,7 +43540,7 @@ func (x *RoleBindingConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleBindingConnection.ProtoReflect.Descriptor instead.
 func (*RoleBindingConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{451}
+	return file_kairship_proto_rawDescGZIP(), []int{461}
 }
 
 func (x *RoleBindingConnection) GetNodes() []*RoleBinding {
@@ -42841,7 +43590,7 @@ type RollbackWorkloadPayload struct {
 
 func (x *RollbackWorkloadPayload) Reset() {
 	*x = RollbackWorkloadPayload{}
-	mi := &file_kairship_proto_msgTypes[452]
+	mi := &file_kairship_proto_msgTypes[462]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42853,7 +43602,7 @@ func (x *RollbackWorkloadPayload) String() string {
 func (*RollbackWorkloadPayload) ProtoMessage() {}
 
 func (x *RollbackWorkloadPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[452]
+	mi := &file_kairship_proto_msgTypes[462]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42866,7 +43615,7 @@ func (x *RollbackWorkloadPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackWorkloadPayload.ProtoReflect.Descriptor instead.
 func (*RollbackWorkloadPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{452}
+	return file_kairship_proto_rawDescGZIP(), []int{462}
 }
 
 func (x *RollbackWorkloadPayload) GetWorkload() *Workload {
@@ -42930,7 +43679,7 @@ type RollbackWorkloadRequest struct {
 
 func (x *RollbackWorkloadRequest) Reset() {
 	*x = RollbackWorkloadRequest{}
-	mi := &file_kairship_proto_msgTypes[453]
+	mi := &file_kairship_proto_msgTypes[463]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42942,7 +43691,7 @@ func (x *RollbackWorkloadRequest) String() string {
 func (*RollbackWorkloadRequest) ProtoMessage() {}
 
 func (x *RollbackWorkloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[453]
+	mi := &file_kairship_proto_msgTypes[463]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -42955,7 +43704,7 @@ func (x *RollbackWorkloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackWorkloadRequest.ProtoReflect.Descriptor instead.
 func (*RollbackWorkloadRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{453}
+	return file_kairship_proto_rawDescGZIP(), []int{463}
 }
 
 func (x *RollbackWorkloadRequest) GetInstance() string {
@@ -43029,7 +43778,7 @@ type RollbackWorkloadResponse struct {
 
 func (x *RollbackWorkloadResponse) Reset() {
 	*x = RollbackWorkloadResponse{}
-	mi := &file_kairship_proto_msgTypes[454]
+	mi := &file_kairship_proto_msgTypes[464]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43041,7 +43790,7 @@ func (x *RollbackWorkloadResponse) String() string {
 func (*RollbackWorkloadResponse) ProtoMessage() {}
 
 func (x *RollbackWorkloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[454]
+	mi := &file_kairship_proto_msgTypes[464]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43054,7 +43803,7 @@ func (x *RollbackWorkloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackWorkloadResponse.ProtoReflect.Descriptor instead.
 func (*RollbackWorkloadResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{454}
+	return file_kairship_proto_rawDescGZIP(), []int{464}
 }
 
 func (x *RollbackWorkloadResponse) GetResult() *RollbackWorkloadPayload {
@@ -43091,7 +43840,7 @@ type RuleWithClusterInput struct {
 
 func (x *RuleWithClusterInput) Reset() {
 	*x = RuleWithClusterInput{}
-	mi := &file_kairship_proto_msgTypes[455]
+	mi := &file_kairship_proto_msgTypes[465]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43103,7 +43852,7 @@ func (x *RuleWithClusterInput) String() string {
 func (*RuleWithClusterInput) ProtoMessage() {}
 
 func (x *RuleWithClusterInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[455]
+	mi := &file_kairship_proto_msgTypes[465]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43116,7 +43865,7 @@ func (x *RuleWithClusterInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleWithClusterInput.ProtoReflect.Descriptor instead.
 func (*RuleWithClusterInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{455}
+	return file_kairship_proto_rawDescGZIP(), []int{465}
 }
 
 func (x *RuleWithClusterInput) GetTargetCluster() *ClusterAffinityInput {
@@ -43148,7 +43897,7 @@ type ScaleTargetInput struct {
 
 func (x *ScaleTargetInput) Reset() {
 	*x = ScaleTargetInput{}
-	mi := &file_kairship_proto_msgTypes[456]
+	mi := &file_kairship_proto_msgTypes[466]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43160,7 +43909,7 @@ func (x *ScaleTargetInput) String() string {
 func (*ScaleTargetInput) ProtoMessage() {}
 
 func (x *ScaleTargetInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[456]
+	mi := &file_kairship_proto_msgTypes[466]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43173,7 +43922,7 @@ func (x *ScaleTargetInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleTargetInput.ProtoReflect.Descriptor instead.
 func (*ScaleTargetInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{456}
+	return file_kairship_proto_rawDescGZIP(), []int{466}
 }
 
 func (x *ScaleTargetInput) GetKind() string {
@@ -43210,7 +43959,7 @@ type ScaleWorkloadPayload struct {
 
 func (x *ScaleWorkloadPayload) Reset() {
 	*x = ScaleWorkloadPayload{}
-	mi := &file_kairship_proto_msgTypes[457]
+	mi := &file_kairship_proto_msgTypes[467]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43222,7 +43971,7 @@ func (x *ScaleWorkloadPayload) String() string {
 func (*ScaleWorkloadPayload) ProtoMessage() {}
 
 func (x *ScaleWorkloadPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[457]
+	mi := &file_kairship_proto_msgTypes[467]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43235,7 +43984,7 @@ func (x *ScaleWorkloadPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleWorkloadPayload.ProtoReflect.Descriptor instead.
 func (*ScaleWorkloadPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{457}
+	return file_kairship_proto_rawDescGZIP(), []int{467}
 }
 
 func (x *ScaleWorkloadPayload) GetWorkload() *Workload {
@@ -43276,7 +44025,7 @@ type ScaleWorkloadRequest struct {
 
 func (x *ScaleWorkloadRequest) Reset() {
 	*x = ScaleWorkloadRequest{}
-	mi := &file_kairship_proto_msgTypes[458]
+	mi := &file_kairship_proto_msgTypes[468]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43288,7 +44037,7 @@ func (x *ScaleWorkloadRequest) String() string {
 func (*ScaleWorkloadRequest) ProtoMessage() {}
 
 func (x *ScaleWorkloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[458]
+	mi := &file_kairship_proto_msgTypes[468]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43301,7 +44050,7 @@ func (x *ScaleWorkloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleWorkloadRequest.ProtoReflect.Descriptor instead.
 func (*ScaleWorkloadRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{458}
+	return file_kairship_proto_rawDescGZIP(), []int{468}
 }
 
 func (x *ScaleWorkloadRequest) GetInstance() string {
@@ -43368,7 +44117,7 @@ type ScaleWorkloadResponse struct {
 
 func (x *ScaleWorkloadResponse) Reset() {
 	*x = ScaleWorkloadResponse{}
-	mi := &file_kairship_proto_msgTypes[459]
+	mi := &file_kairship_proto_msgTypes[469]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43380,7 +44129,7 @@ func (x *ScaleWorkloadResponse) String() string {
 func (*ScaleWorkloadResponse) ProtoMessage() {}
 
 func (x *ScaleWorkloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[459]
+	mi := &file_kairship_proto_msgTypes[469]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43393,7 +44142,7 @@ func (x *ScaleWorkloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleWorkloadResponse.ProtoReflect.Descriptor instead.
 func (*ScaleWorkloadResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{459}
+	return file_kairship_proto_rawDescGZIP(), []int{469}
 }
 
 func (x *ScaleWorkloadResponse) GetResult() *ScaleWorkloadPayload {
@@ -43430,7 +44179,7 @@ type ScalingBehaviorInput struct {
 
 func (x *ScalingBehaviorInput) Reset() {
 	*x = ScalingBehaviorInput{}
-	mi := &file_kairship_proto_msgTypes[460]
+	mi := &file_kairship_proto_msgTypes[470]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43442,7 +44191,7 @@ func (x *ScalingBehaviorInput) String() string {
 func (*ScalingBehaviorInput) ProtoMessage() {}
 
 func (x *ScalingBehaviorInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[460]
+	mi := &file_kairship_proto_msgTypes[470]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43455,7 +44204,7 @@ func (x *ScalingBehaviorInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScalingBehaviorInput.ProtoReflect.Descriptor instead.
 func (*ScalingBehaviorInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{460}
+	return file_kairship_proto_rawDescGZIP(), []int{470}
 }
 
 func (x *ScalingBehaviorInput) GetScaleUp() *ScalingRulesInput {
@@ -43487,7 +44236,7 @@ type ScalingPolicyInput struct {
 
 func (x *ScalingPolicyInput) Reset() {
 	*x = ScalingPolicyInput{}
-	mi := &file_kairship_proto_msgTypes[461]
+	mi := &file_kairship_proto_msgTypes[471]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43499,7 +44248,7 @@ func (x *ScalingPolicyInput) String() string {
 func (*ScalingPolicyInput) ProtoMessage() {}
 
 func (x *ScalingPolicyInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[461]
+	mi := &file_kairship_proto_msgTypes[471]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43512,7 +44261,7 @@ func (x *ScalingPolicyInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScalingPolicyInput.ProtoReflect.Descriptor instead.
 func (*ScalingPolicyInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{461}
+	return file_kairship_proto_rawDescGZIP(), []int{471}
 }
 
 func (x *ScalingPolicyInput) GetType() ScalingPolicyType_Value {
@@ -43553,7 +44302,7 @@ type ScalingRulesInput struct {
 
 func (x *ScalingRulesInput) Reset() {
 	*x = ScalingRulesInput{}
-	mi := &file_kairship_proto_msgTypes[462]
+	mi := &file_kairship_proto_msgTypes[472]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43565,7 +44314,7 @@ func (x *ScalingRulesInput) String() string {
 func (*ScalingRulesInput) ProtoMessage() {}
 
 func (x *ScalingRulesInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[462]
+	mi := &file_kairship_proto_msgTypes[472]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43578,7 +44327,7 @@ func (x *ScalingRulesInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScalingRulesInput.ProtoReflect.Descriptor instead.
 func (*ScalingRulesInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{462}
+	return file_kairship_proto_rawDescGZIP(), []int{472}
 }
 
 func (x *ScalingRulesInput) GetStabilizationWindowSeconds() int32 {
@@ -43622,7 +44371,7 @@ type SchedulePriorityInput struct {
 
 func (x *SchedulePriorityInput) Reset() {
 	*x = SchedulePriorityInput{}
-	mi := &file_kairship_proto_msgTypes[463]
+	mi := &file_kairship_proto_msgTypes[473]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43634,7 +44383,7 @@ func (x *SchedulePriorityInput) String() string {
 func (*SchedulePriorityInput) ProtoMessage() {}
 
 func (x *SchedulePriorityInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[463]
+	mi := &file_kairship_proto_msgTypes[473]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43647,7 +44396,7 @@ func (x *SchedulePriorityInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SchedulePriorityInput.ProtoReflect.Descriptor instead.
 func (*SchedulePriorityInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{463}
+	return file_kairship_proto_rawDescGZIP(), []int{473}
 }
 
 func (x *SchedulePriorityInput) GetPriorityClassSource() PriorityClassSource_Value {
@@ -43691,7 +44440,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_kairship_proto_msgTypes[464]
+	mi := &file_kairship_proto_msgTypes[474]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43703,7 +44452,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[464]
+	mi := &file_kairship_proto_msgTypes[474]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43716,7 +44465,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{464}
+	return file_kairship_proto_rawDescGZIP(), []int{474}
 }
 
 func (x *SearchHit) GetType() SearchType_Value {
@@ -43797,7 +44546,7 @@ type SearchRequest struct {
 
 func (x *SearchRequest) Reset() {
 	*x = SearchRequest{}
-	mi := &file_kairship_proto_msgTypes[465]
+	mi := &file_kairship_proto_msgTypes[475]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43809,7 +44558,7 @@ func (x *SearchRequest) String() string {
 func (*SearchRequest) ProtoMessage() {}
 
 func (x *SearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[465]
+	mi := &file_kairship_proto_msgTypes[475]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43822,7 +44571,7 @@ func (x *SearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
 func (*SearchRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{465}
+	return file_kairship_proto_rawDescGZIP(), []int{475}
 }
 
 func (x *SearchRequest) GetText() string {
@@ -43861,7 +44610,7 @@ type SearchResponse struct {
 
 func (x *SearchResponse) Reset() {
 	*x = SearchResponse{}
-	mi := &file_kairship_proto_msgTypes[466]
+	mi := &file_kairship_proto_msgTypes[476]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43873,7 +44622,7 @@ func (x *SearchResponse) String() string {
 func (*SearchResponse) ProtoMessage() {}
 
 func (x *SearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[466]
+	mi := &file_kairship_proto_msgTypes[476]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43886,7 +44635,7 @@ func (x *SearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{466}
+	return file_kairship_proto_rawDescGZIP(), []int{476}
 }
 
 func (x *SearchResponse) GetResult() *SearchResult {
@@ -43925,7 +44674,7 @@ type SearchResult struct {
 
 func (x *SearchResult) Reset() {
 	*x = SearchResult{}
-	mi := &file_kairship_proto_msgTypes[467]
+	mi := &file_kairship_proto_msgTypes[477]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43937,7 +44686,7 @@ func (x *SearchResult) String() string {
 func (*SearchResult) ProtoMessage() {}
 
 func (x *SearchResult) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[467]
+	mi := &file_kairship_proto_msgTypes[477]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -43950,7 +44699,7 @@ func (x *SearchResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResult.ProtoReflect.Descriptor instead.
 func (*SearchResult) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{467}
+	return file_kairship_proto_rawDescGZIP(), []int{477}
 }
 
 func (x *SearchResult) GetHits() []*SearchHit {
@@ -43985,7 +44734,7 @@ type ServiceClusterInput struct {
 
 func (x *ServiceClusterInput) Reset() {
 	*x = ServiceClusterInput{}
-	mi := &file_kairship_proto_msgTypes[468]
+	mi := &file_kairship_proto_msgTypes[478]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43997,7 +44746,7 @@ func (x *ServiceClusterInput) String() string {
 func (*ServiceClusterInput) ProtoMessage() {}
 
 func (x *ServiceClusterInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[468]
+	mi := &file_kairship_proto_msgTypes[478]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44010,7 +44759,7 @@ func (x *ServiceClusterInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceClusterInput.ProtoReflect.Descriptor instead.
 func (*ServiceClusterInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{468}
+	return file_kairship_proto_rawDescGZIP(), []int{478}
 }
 
 func (x *ServiceClusterInput) GetName() string {
@@ -44037,7 +44786,7 @@ type ServicePortInput struct {
 
 func (x *ServicePortInput) Reset() {
 	*x = ServicePortInput{}
-	mi := &file_kairship_proto_msgTypes[469]
+	mi := &file_kairship_proto_msgTypes[479]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44049,7 +44798,7 @@ func (x *ServicePortInput) String() string {
 func (*ServicePortInput) ProtoMessage() {}
 
 func (x *ServicePortInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[469]
+	mi := &file_kairship_proto_msgTypes[479]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44062,7 +44811,7 @@ func (x *ServicePortInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServicePortInput.ProtoReflect.Descriptor instead.
 func (*ServicePortInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{469}
+	return file_kairship_proto_rawDescGZIP(), []int{479}
 }
 
 func (x *ServicePortInput) GetPort() int32 {
@@ -44109,7 +44858,7 @@ type SetImagePayload struct {
 
 func (x *SetImagePayload) Reset() {
 	*x = SetImagePayload{}
-	mi := &file_kairship_proto_msgTypes[470]
+	mi := &file_kairship_proto_msgTypes[480]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44121,7 +44870,7 @@ func (x *SetImagePayload) String() string {
 func (*SetImagePayload) ProtoMessage() {}
 
 func (x *SetImagePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[470]
+	mi := &file_kairship_proto_msgTypes[480]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44134,7 +44883,7 @@ func (x *SetImagePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetImagePayload.ProtoReflect.Descriptor instead.
 func (*SetImagePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{470}
+	return file_kairship_proto_rawDescGZIP(), []int{480}
 }
 
 func (x *SetImagePayload) GetWorkload() *Workload {
@@ -44182,7 +44931,7 @@ type SetImageRequest struct {
 
 func (x *SetImageRequest) Reset() {
 	*x = SetImageRequest{}
-	mi := &file_kairship_proto_msgTypes[471]
+	mi := &file_kairship_proto_msgTypes[481]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44194,7 +44943,7 @@ func (x *SetImageRequest) String() string {
 func (*SetImageRequest) ProtoMessage() {}
 
 func (x *SetImageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[471]
+	mi := &file_kairship_proto_msgTypes[481]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44207,7 +44956,7 @@ func (x *SetImageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetImageRequest.ProtoReflect.Descriptor instead.
 func (*SetImageRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{471}
+	return file_kairship_proto_rawDescGZIP(), []int{481}
 }
 
 func (x *SetImageRequest) GetInstance() string {
@@ -44274,7 +45023,7 @@ type SetImageResponse struct {
 
 func (x *SetImageResponse) Reset() {
 	*x = SetImageResponse{}
-	mi := &file_kairship_proto_msgTypes[472]
+	mi := &file_kairship_proto_msgTypes[482]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44286,7 +45035,7 @@ func (x *SetImageResponse) String() string {
 func (*SetImageResponse) ProtoMessage() {}
 
 func (x *SetImageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[472]
+	mi := &file_kairship_proto_msgTypes[482]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44299,7 +45048,7 @@ func (x *SetImageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetImageResponse.ProtoReflect.Descriptor instead.
 func (*SetImageResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{472}
+	return file_kairship_proto_rawDescGZIP(), []int{482}
 }
 
 func (x *SetImageResponse) GetResult() *SetImagePayload {
@@ -44340,7 +45089,7 @@ type SpreadConstraintInput struct {
 
 func (x *SpreadConstraintInput) Reset() {
 	*x = SpreadConstraintInput{}
-	mi := &file_kairship_proto_msgTypes[473]
+	mi := &file_kairship_proto_msgTypes[483]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44352,7 +45101,7 @@ func (x *SpreadConstraintInput) String() string {
 func (*SpreadConstraintInput) ProtoMessage() {}
 
 func (x *SpreadConstraintInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[473]
+	mi := &file_kairship_proto_msgTypes[483]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44365,7 +45114,7 @@ func (x *SpreadConstraintInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpreadConstraintInput.ProtoReflect.Descriptor instead.
 func (*SpreadConstraintInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{473}
+	return file_kairship_proto_rawDescGZIP(), []int{483}
 }
 
 func (x *SpreadConstraintInput) GetSpreadByField() SpreadField_Value {
@@ -44409,7 +45158,7 @@ type StaleCluster struct {
 
 func (x *StaleCluster) Reset() {
 	*x = StaleCluster{}
-	mi := &file_kairship_proto_msgTypes[474]
+	mi := &file_kairship_proto_msgTypes[484]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44421,7 +45170,7 @@ func (x *StaleCluster) String() string {
 func (*StaleCluster) ProtoMessage() {}
 
 func (x *StaleCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[474]
+	mi := &file_kairship_proto_msgTypes[484]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44434,7 +45183,7 @@ func (x *StaleCluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaleCluster.ProtoReflect.Descriptor instead.
 func (*StaleCluster) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{474}
+	return file_kairship_proto_rawDescGZIP(), []int{484}
 }
 
 func (x *StaleCluster) GetName() string {
@@ -44462,7 +45211,7 @@ type StatePreservationInput struct {
 
 func (x *StatePreservationInput) Reset() {
 	*x = StatePreservationInput{}
-	mi := &file_kairship_proto_msgTypes[475]
+	mi := &file_kairship_proto_msgTypes[485]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44474,7 +45223,7 @@ func (x *StatePreservationInput) String() string {
 func (*StatePreservationInput) ProtoMessage() {}
 
 func (x *StatePreservationInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[475]
+	mi := &file_kairship_proto_msgTypes[485]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44487,7 +45236,7 @@ func (x *StatePreservationInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatePreservationInput.ProtoReflect.Descriptor instead.
 func (*StatePreservationInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{475}
+	return file_kairship_proto_rawDescGZIP(), []int{485}
 }
 
 func (x *StatePreservationInput) GetRules() []*StatePreservationRuleInput {
@@ -44510,7 +45259,7 @@ type StatePreservationRuleInput struct {
 
 func (x *StatePreservationRuleInput) Reset() {
 	*x = StatePreservationRuleInput{}
-	mi := &file_kairship_proto_msgTypes[476]
+	mi := &file_kairship_proto_msgTypes[486]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44522,7 +45271,7 @@ func (x *StatePreservationRuleInput) String() string {
 func (*StatePreservationRuleInput) ProtoMessage() {}
 
 func (x *StatePreservationRuleInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[476]
+	mi := &file_kairship_proto_msgTypes[486]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44535,7 +45284,7 @@ func (x *StatePreservationRuleInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatePreservationRuleInput.ProtoReflect.Descriptor instead.
 func (*StatePreservationRuleInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{476}
+	return file_kairship_proto_rawDescGZIP(), []int{486}
 }
 
 func (x *StatePreservationRuleInput) GetAliasLabelName() string {
@@ -44565,7 +45314,7 @@ type StaticClusterAssignmentInput struct {
 
 func (x *StaticClusterAssignmentInput) Reset() {
 	*x = StaticClusterAssignmentInput{}
-	mi := &file_kairship_proto_msgTypes[477]
+	mi := &file_kairship_proto_msgTypes[487]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44577,7 +45326,7 @@ func (x *StaticClusterAssignmentInput) String() string {
 func (*StaticClusterAssignmentInput) ProtoMessage() {}
 
 func (x *StaticClusterAssignmentInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[477]
+	mi := &file_kairship_proto_msgTypes[487]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44590,7 +45339,7 @@ func (x *StaticClusterAssignmentInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaticClusterAssignmentInput.ProtoReflect.Descriptor instead.
 func (*StaticClusterAssignmentInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{477}
+	return file_kairship_proto_rawDescGZIP(), []int{487}
 }
 
 func (x *StaticClusterAssignmentInput) GetClusterName() string {
@@ -44620,7 +45369,7 @@ type StaticClusterWeightInput struct {
 
 func (x *StaticClusterWeightInput) Reset() {
 	*x = StaticClusterWeightInput{}
-	mi := &file_kairship_proto_msgTypes[478]
+	mi := &file_kairship_proto_msgTypes[488]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44632,7 +45381,7 @@ func (x *StaticClusterWeightInput) String() string {
 func (*StaticClusterWeightInput) ProtoMessage() {}
 
 func (x *StaticClusterWeightInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[478]
+	mi := &file_kairship_proto_msgTypes[488]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44645,7 +45394,7 @@ func (x *StaticClusterWeightInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaticClusterWeightInput.ProtoReflect.Descriptor instead.
 func (*StaticClusterWeightInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{478}
+	return file_kairship_proto_rawDescGZIP(), []int{488}
 }
 
 func (x *StaticClusterWeightInput) GetTargetCluster() *ClusterAffinityInput {
@@ -44673,7 +45422,7 @@ type SuspendClustersInput struct {
 
 func (x *SuspendClustersInput) Reset() {
 	*x = SuspendClustersInput{}
-	mi := &file_kairship_proto_msgTypes[479]
+	mi := &file_kairship_proto_msgTypes[489]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44685,7 +45434,7 @@ func (x *SuspendClustersInput) String() string {
 func (*SuspendClustersInput) ProtoMessage() {}
 
 func (x *SuspendClustersInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[479]
+	mi := &file_kairship_proto_msgTypes[489]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44698,7 +45447,7 @@ func (x *SuspendClustersInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendClustersInput.ProtoReflect.Descriptor instead.
 func (*SuspendClustersInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{479}
+	return file_kairship_proto_rawDescGZIP(), []int{489}
 }
 
 func (x *SuspendClustersInput) GetClusterNames() []string {
@@ -44721,7 +45470,7 @@ type TargetCluster struct {
 
 func (x *TargetCluster) Reset() {
 	*x = TargetCluster{}
-	mi := &file_kairship_proto_msgTypes[480]
+	mi := &file_kairship_proto_msgTypes[490]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44733,7 +45482,7 @@ func (x *TargetCluster) String() string {
 func (*TargetCluster) ProtoMessage() {}
 
 func (x *TargetCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[480]
+	mi := &file_kairship_proto_msgTypes[490]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44746,7 +45495,7 @@ func (x *TargetCluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TargetCluster.ProtoReflect.Descriptor instead.
 func (*TargetCluster) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{480}
+	return file_kairship_proto_rawDescGZIP(), []int{490}
 }
 
 func (x *TargetCluster) GetName() string {
@@ -44788,7 +45537,7 @@ type TimelineEntry struct {
 
 func (x *TimelineEntry) Reset() {
 	*x = TimelineEntry{}
-	mi := &file_kairship_proto_msgTypes[481]
+	mi := &file_kairship_proto_msgTypes[491]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44800,7 +45549,7 @@ func (x *TimelineEntry) String() string {
 func (*TimelineEntry) ProtoMessage() {}
 
 func (x *TimelineEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[481]
+	mi := &file_kairship_proto_msgTypes[491]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44813,7 +45562,7 @@ func (x *TimelineEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineEntry.ProtoReflect.Descriptor instead.
 func (*TimelineEntry) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{481}
+	return file_kairship_proto_rawDescGZIP(), []int{491}
 }
 
 func (x *TimelineEntry) GetAt() *timestamppb.Timestamp {
@@ -44891,7 +45640,7 @@ type TimelineEntryConnection struct {
 
 func (x *TimelineEntryConnection) Reset() {
 	*x = TimelineEntryConnection{}
-	mi := &file_kairship_proto_msgTypes[482]
+	mi := &file_kairship_proto_msgTypes[492]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44903,7 +45652,7 @@ func (x *TimelineEntryConnection) String() string {
 func (*TimelineEntryConnection) ProtoMessage() {}
 
 func (x *TimelineEntryConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[482]
+	mi := &file_kairship_proto_msgTypes[492]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44916,7 +45665,7 @@ func (x *TimelineEntryConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineEntryConnection.ProtoReflect.Descriptor instead.
 func (*TimelineEntryConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{482}
+	return file_kairship_proto_rawDescGZIP(), []int{492}
 }
 
 func (x *TimelineEntryConnection) GetNodes() []*TimelineEntry {
@@ -44964,7 +45713,7 @@ type TimelineObject struct {
 
 func (x *TimelineObject) Reset() {
 	*x = TimelineObject{}
-	mi := &file_kairship_proto_msgTypes[483]
+	mi := &file_kairship_proto_msgTypes[493]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44976,7 +45725,7 @@ func (x *TimelineObject) String() string {
 func (*TimelineObject) ProtoMessage() {}
 
 func (x *TimelineObject) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[483]
+	mi := &file_kairship_proto_msgTypes[493]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -44989,7 +45738,7 @@ func (x *TimelineObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineObject.ProtoReflect.Descriptor instead.
 func (*TimelineObject) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{483}
+	return file_kairship_proto_rawDescGZIP(), []int{493}
 }
 
 func (x *TimelineObject) GetKind() string {
@@ -45026,7 +45775,7 @@ type TriggerCronJobPayload struct {
 
 func (x *TriggerCronJobPayload) Reset() {
 	*x = TriggerCronJobPayload{}
-	mi := &file_kairship_proto_msgTypes[484]
+	mi := &file_kairship_proto_msgTypes[494]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45038,7 +45787,7 @@ func (x *TriggerCronJobPayload) String() string {
 func (*TriggerCronJobPayload) ProtoMessage() {}
 
 func (x *TriggerCronJobPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[484]
+	mi := &file_kairship_proto_msgTypes[494]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45051,7 +45800,7 @@ func (x *TriggerCronJobPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriggerCronJobPayload.ProtoReflect.Descriptor instead.
 func (*TriggerCronJobPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{484}
+	return file_kairship_proto_rawDescGZIP(), []int{494}
 }
 
 func (x *TriggerCronJobPayload) GetJob() *Job {
@@ -45087,7 +45836,7 @@ type TriggerCronJobRequest struct {
 
 func (x *TriggerCronJobRequest) Reset() {
 	*x = TriggerCronJobRequest{}
-	mi := &file_kairship_proto_msgTypes[485]
+	mi := &file_kairship_proto_msgTypes[495]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45099,7 +45848,7 @@ func (x *TriggerCronJobRequest) String() string {
 func (*TriggerCronJobRequest) ProtoMessage() {}
 
 func (x *TriggerCronJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[485]
+	mi := &file_kairship_proto_msgTypes[495]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45112,7 +45861,7 @@ func (x *TriggerCronJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriggerCronJobRequest.ProtoReflect.Descriptor instead.
 func (*TriggerCronJobRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{485}
+	return file_kairship_proto_rawDescGZIP(), []int{495}
 }
 
 func (x *TriggerCronJobRequest) GetInstance() string {
@@ -45165,7 +45914,7 @@ type TriggerCronJobResponse struct {
 
 func (x *TriggerCronJobResponse) Reset() {
 	*x = TriggerCronJobResponse{}
-	mi := &file_kairship_proto_msgTypes[486]
+	mi := &file_kairship_proto_msgTypes[496]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45177,7 +45926,7 @@ func (x *TriggerCronJobResponse) String() string {
 func (*TriggerCronJobResponse) ProtoMessage() {}
 
 func (x *TriggerCronJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[486]
+	mi := &file_kairship_proto_msgTypes[496]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45190,7 +45939,7 @@ func (x *TriggerCronJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriggerCronJobResponse.ProtoReflect.Descriptor instead.
 func (*TriggerCronJobResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{486}
+	return file_kairship_proto_rawDescGZIP(), []int{496}
 }
 
 func (x *TriggerCronJobResponse) GetResult() *TriggerCronJobPayload {
@@ -45227,7 +45976,7 @@ type UncordonMemberClusterPayload struct {
 
 func (x *UncordonMemberClusterPayload) Reset() {
 	*x = UncordonMemberClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[487]
+	mi := &file_kairship_proto_msgTypes[497]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45239,7 +45988,7 @@ func (x *UncordonMemberClusterPayload) String() string {
 func (*UncordonMemberClusterPayload) ProtoMessage() {}
 
 func (x *UncordonMemberClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[487]
+	mi := &file_kairship_proto_msgTypes[497]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45252,7 +46001,7 @@ func (x *UncordonMemberClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UncordonMemberClusterPayload.ProtoReflect.Descriptor instead.
 func (*UncordonMemberClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{487}
+	return file_kairship_proto_rawDescGZIP(), []int{497}
 }
 
 func (x *UncordonMemberClusterPayload) GetMemberCluster() *MemberCluster {
@@ -45286,7 +46035,7 @@ type UncordonMemberClusterRequest struct {
 
 func (x *UncordonMemberClusterRequest) Reset() {
 	*x = UncordonMemberClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[488]
+	mi := &file_kairship_proto_msgTypes[498]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45298,7 +46047,7 @@ func (x *UncordonMemberClusterRequest) String() string {
 func (*UncordonMemberClusterRequest) ProtoMessage() {}
 
 func (x *UncordonMemberClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[488]
+	mi := &file_kairship_proto_msgTypes[498]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45311,7 +46060,7 @@ func (x *UncordonMemberClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UncordonMemberClusterRequest.ProtoReflect.Descriptor instead.
 func (*UncordonMemberClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{488}
+	return file_kairship_proto_rawDescGZIP(), []int{498}
 }
 
 func (x *UncordonMemberClusterRequest) GetInstance() string {
@@ -45357,7 +46106,7 @@ type UncordonMemberClusterResponse struct {
 
 func (x *UncordonMemberClusterResponse) Reset() {
 	*x = UncordonMemberClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[489]
+	mi := &file_kairship_proto_msgTypes[499]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45369,7 +46118,7 @@ func (x *UncordonMemberClusterResponse) String() string {
 func (*UncordonMemberClusterResponse) ProtoMessage() {}
 
 func (x *UncordonMemberClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[489]
+	mi := &file_kairship_proto_msgTypes[499]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45382,7 +46131,7 @@ func (x *UncordonMemberClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UncordonMemberClusterResponse.ProtoReflect.Descriptor instead.
 func (*UncordonMemberClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{489}
+	return file_kairship_proto_rawDescGZIP(), []int{499}
 }
 
 func (x *UncordonMemberClusterResponse) GetResult() *UncordonMemberClusterPayload {
@@ -45419,7 +46168,7 @@ type UndoneWrite struct {
 
 func (x *UndoneWrite) Reset() {
 	*x = UndoneWrite{}
-	mi := &file_kairship_proto_msgTypes[490]
+	mi := &file_kairship_proto_msgTypes[500]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45431,7 +46180,7 @@ func (x *UndoneWrite) String() string {
 func (*UndoneWrite) ProtoMessage() {}
 
 func (x *UndoneWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[490]
+	mi := &file_kairship_proto_msgTypes[500]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45444,7 +46193,7 @@ func (x *UndoneWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoneWrite.ProtoReflect.Descriptor instead.
 func (*UndoneWrite) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{490}
+	return file_kairship_proto_rawDescGZIP(), []int{500}
 }
 
 func (x *UndoneWrite) GetOutcome() UndoOutcome_Value {
@@ -45481,7 +46230,7 @@ type UnjoinClusterPayload struct {
 
 func (x *UnjoinClusterPayload) Reset() {
 	*x = UnjoinClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[491]
+	mi := &file_kairship_proto_msgTypes[501]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45493,7 +46242,7 @@ func (x *UnjoinClusterPayload) String() string {
 func (*UnjoinClusterPayload) ProtoMessage() {}
 
 func (x *UnjoinClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[491]
+	mi := &file_kairship_proto_msgTypes[501]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45506,7 +46255,7 @@ func (x *UnjoinClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnjoinClusterPayload.ProtoReflect.Descriptor instead.
 func (*UnjoinClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{491}
+	return file_kairship_proto_rawDescGZIP(), []int{501}
 }
 
 func (x *UnjoinClusterPayload) GetRequested() bool {
@@ -45562,7 +46311,7 @@ type UnjoinClusterRequest struct {
 
 func (x *UnjoinClusterRequest) Reset() {
 	*x = UnjoinClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[492]
+	mi := &file_kairship_proto_msgTypes[502]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45574,7 +46323,7 @@ func (x *UnjoinClusterRequest) String() string {
 func (*UnjoinClusterRequest) ProtoMessage() {}
 
 func (x *UnjoinClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[492]
+	mi := &file_kairship_proto_msgTypes[502]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45587,7 +46336,7 @@ func (x *UnjoinClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnjoinClusterRequest.ProtoReflect.Descriptor instead.
 func (*UnjoinClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{492}
+	return file_kairship_proto_rawDescGZIP(), []int{502}
 }
 
 func (x *UnjoinClusterRequest) GetInstance() string {
@@ -45633,7 +46382,7 @@ type UnjoinClusterResponse struct {
 
 func (x *UnjoinClusterResponse) Reset() {
 	*x = UnjoinClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[493]
+	mi := &file_kairship_proto_msgTypes[503]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45645,7 +46394,7 @@ func (x *UnjoinClusterResponse) String() string {
 func (*UnjoinClusterResponse) ProtoMessage() {}
 
 func (x *UnjoinClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[493]
+	mi := &file_kairship_proto_msgTypes[503]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45658,7 +46407,7 @@ func (x *UnjoinClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnjoinClusterResponse.ProtoReflect.Descriptor instead.
 func (*UnjoinClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{493}
+	return file_kairship_proto_rawDescGZIP(), []int{503}
 }
 
 func (x *UnjoinClusterResponse) GetResult() *UnjoinClusterPayload {
@@ -45697,7 +46446,7 @@ type UpdateClusterOverridePolicyPayload struct {
 
 func (x *UpdateClusterOverridePolicyPayload) Reset() {
 	*x = UpdateClusterOverridePolicyPayload{}
-	mi := &file_kairship_proto_msgTypes[494]
+	mi := &file_kairship_proto_msgTypes[504]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45709,7 +46458,7 @@ func (x *UpdateClusterOverridePolicyPayload) String() string {
 func (*UpdateClusterOverridePolicyPayload) ProtoMessage() {}
 
 func (x *UpdateClusterOverridePolicyPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[494]
+	mi := &file_kairship_proto_msgTypes[504]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45722,7 +46471,7 @@ func (x *UpdateClusterOverridePolicyPayload) ProtoReflect() protoreflect.Message
 
 // Deprecated: Use UpdateClusterOverridePolicyPayload.ProtoReflect.Descriptor instead.
 func (*UpdateClusterOverridePolicyPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{494}
+	return file_kairship_proto_rawDescGZIP(), []int{504}
 }
 
 func (x *UpdateClusterOverridePolicyPayload) GetClusterOverridePolicy() *ClusterOverridePolicy {
@@ -45772,7 +46521,7 @@ type UpdateClusterOverridePolicyRequest struct {
 
 func (x *UpdateClusterOverridePolicyRequest) Reset() {
 	*x = UpdateClusterOverridePolicyRequest{}
-	mi := &file_kairship_proto_msgTypes[495]
+	mi := &file_kairship_proto_msgTypes[505]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45784,7 +46533,7 @@ func (x *UpdateClusterOverridePolicyRequest) String() string {
 func (*UpdateClusterOverridePolicyRequest) ProtoMessage() {}
 
 func (x *UpdateClusterOverridePolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[495]
+	mi := &file_kairship_proto_msgTypes[505]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45797,7 +46546,7 @@ func (x *UpdateClusterOverridePolicyRequest) ProtoReflect() protoreflect.Message
 
 // Deprecated: Use UpdateClusterOverridePolicyRequest.ProtoReflect.Descriptor instead.
 func (*UpdateClusterOverridePolicyRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{495}
+	return file_kairship_proto_rawDescGZIP(), []int{505}
 }
 
 func (x *UpdateClusterOverridePolicyRequest) GetInstance() string {
@@ -45871,7 +46620,7 @@ type UpdateClusterOverridePolicyResponse struct {
 
 func (x *UpdateClusterOverridePolicyResponse) Reset() {
 	*x = UpdateClusterOverridePolicyResponse{}
-	mi := &file_kairship_proto_msgTypes[496]
+	mi := &file_kairship_proto_msgTypes[506]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45883,7 +46632,7 @@ func (x *UpdateClusterOverridePolicyResponse) String() string {
 func (*UpdateClusterOverridePolicyResponse) ProtoMessage() {}
 
 func (x *UpdateClusterOverridePolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[496]
+	mi := &file_kairship_proto_msgTypes[506]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45896,7 +46645,7 @@ func (x *UpdateClusterOverridePolicyResponse) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use UpdateClusterOverridePolicyResponse.ProtoReflect.Descriptor instead.
 func (*UpdateClusterOverridePolicyResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{496}
+	return file_kairship_proto_rawDescGZIP(), []int{506}
 }
 
 func (x *UpdateClusterOverridePolicyResponse) GetResult() *UpdateClusterOverridePolicyPayload {
@@ -45939,7 +46688,7 @@ type UpdateClusterPayload struct {
 
 func (x *UpdateClusterPayload) Reset() {
 	*x = UpdateClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[497]
+	mi := &file_kairship_proto_msgTypes[507]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45951,7 +46700,7 @@ func (x *UpdateClusterPayload) String() string {
 func (*UpdateClusterPayload) ProtoMessage() {}
 
 func (x *UpdateClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[497]
+	mi := &file_kairship_proto_msgTypes[507]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -45964,7 +46713,7 @@ func (x *UpdateClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateClusterPayload.ProtoReflect.Descriptor instead.
 func (*UpdateClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{497}
+	return file_kairship_proto_rawDescGZIP(), []int{507}
 }
 
 func (x *UpdateClusterPayload) GetCluster() *Cluster {
@@ -46017,7 +46766,7 @@ type UpdateClusterPropagationPolicyPayload struct {
 
 func (x *UpdateClusterPropagationPolicyPayload) Reset() {
 	*x = UpdateClusterPropagationPolicyPayload{}
-	mi := &file_kairship_proto_msgTypes[498]
+	mi := &file_kairship_proto_msgTypes[508]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46029,7 +46778,7 @@ func (x *UpdateClusterPropagationPolicyPayload) String() string {
 func (*UpdateClusterPropagationPolicyPayload) ProtoMessage() {}
 
 func (x *UpdateClusterPropagationPolicyPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[498]
+	mi := &file_kairship_proto_msgTypes[508]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46042,7 +46791,7 @@ func (x *UpdateClusterPropagationPolicyPayload) ProtoReflect() protoreflect.Mess
 
 // Deprecated: Use UpdateClusterPropagationPolicyPayload.ProtoReflect.Descriptor instead.
 func (*UpdateClusterPropagationPolicyPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{498}
+	return file_kairship_proto_rawDescGZIP(), []int{508}
 }
 
 func (x *UpdateClusterPropagationPolicyPayload) GetClusterPropagationPolicy() *ClusterPropagationPolicy {
@@ -46092,7 +46841,7 @@ type UpdateClusterPropagationPolicyRequest struct {
 
 func (x *UpdateClusterPropagationPolicyRequest) Reset() {
 	*x = UpdateClusterPropagationPolicyRequest{}
-	mi := &file_kairship_proto_msgTypes[499]
+	mi := &file_kairship_proto_msgTypes[509]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46104,7 +46853,7 @@ func (x *UpdateClusterPropagationPolicyRequest) String() string {
 func (*UpdateClusterPropagationPolicyRequest) ProtoMessage() {}
 
 func (x *UpdateClusterPropagationPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[499]
+	mi := &file_kairship_proto_msgTypes[509]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46117,7 +46866,7 @@ func (x *UpdateClusterPropagationPolicyRequest) ProtoReflect() protoreflect.Mess
 
 // Deprecated: Use UpdateClusterPropagationPolicyRequest.ProtoReflect.Descriptor instead.
 func (*UpdateClusterPropagationPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{499}
+	return file_kairship_proto_rawDescGZIP(), []int{509}
 }
 
 func (x *UpdateClusterPropagationPolicyRequest) GetInstance() string {
@@ -46191,7 +46940,7 @@ type UpdateClusterPropagationPolicyResponse struct {
 
 func (x *UpdateClusterPropagationPolicyResponse) Reset() {
 	*x = UpdateClusterPropagationPolicyResponse{}
-	mi := &file_kairship_proto_msgTypes[500]
+	mi := &file_kairship_proto_msgTypes[510]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46203,7 +46952,7 @@ func (x *UpdateClusterPropagationPolicyResponse) String() string {
 func (*UpdateClusterPropagationPolicyResponse) ProtoMessage() {}
 
 func (x *UpdateClusterPropagationPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[500]
+	mi := &file_kairship_proto_msgTypes[510]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46216,7 +46965,7 @@ func (x *UpdateClusterPropagationPolicyResponse) ProtoReflect() protoreflect.Mes
 
 // Deprecated: Use UpdateClusterPropagationPolicyResponse.ProtoReflect.Descriptor instead.
 func (*UpdateClusterPropagationPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{500}
+	return file_kairship_proto_rawDescGZIP(), []int{510}
 }
 
 func (x *UpdateClusterPropagationPolicyResponse) GetResult() *UpdateClusterPropagationPolicyPayload {
@@ -46273,7 +47022,7 @@ type UpdateClusterRequest struct {
 
 func (x *UpdateClusterRequest) Reset() {
 	*x = UpdateClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[501]
+	mi := &file_kairship_proto_msgTypes[511]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46285,7 +47034,7 @@ func (x *UpdateClusterRequest) String() string {
 func (*UpdateClusterRequest) ProtoMessage() {}
 
 func (x *UpdateClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[501]
+	mi := &file_kairship_proto_msgTypes[511]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46298,7 +47047,7 @@ func (x *UpdateClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateClusterRequest.ProtoReflect.Descriptor instead.
 func (*UpdateClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{501}
+	return file_kairship_proto_rawDescGZIP(), []int{511}
 }
 
 func (x *UpdateClusterRequest) GetCluster() string {
@@ -46400,7 +47149,7 @@ type UpdateClusterResponse struct {
 
 func (x *UpdateClusterResponse) Reset() {
 	*x = UpdateClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[502]
+	mi := &file_kairship_proto_msgTypes[512]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46412,7 +47161,7 @@ func (x *UpdateClusterResponse) String() string {
 func (*UpdateClusterResponse) ProtoMessage() {}
 
 func (x *UpdateClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[502]
+	mi := &file_kairship_proto_msgTypes[512]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46425,7 +47174,7 @@ func (x *UpdateClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateClusterResponse.ProtoReflect.Descriptor instead.
 func (*UpdateClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{502}
+	return file_kairship_proto_rawDescGZIP(), []int{512}
 }
 
 func (x *UpdateClusterResponse) GetResult() *UpdateClusterPayload {
@@ -46464,7 +47213,7 @@ type UpdateCronFederatedHPAPayload struct {
 
 func (x *UpdateCronFederatedHPAPayload) Reset() {
 	*x = UpdateCronFederatedHPAPayload{}
-	mi := &file_kairship_proto_msgTypes[503]
+	mi := &file_kairship_proto_msgTypes[513]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46476,7 +47225,7 @@ func (x *UpdateCronFederatedHPAPayload) String() string {
 func (*UpdateCronFederatedHPAPayload) ProtoMessage() {}
 
 func (x *UpdateCronFederatedHPAPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[503]
+	mi := &file_kairship_proto_msgTypes[513]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46489,7 +47238,7 @@ func (x *UpdateCronFederatedHPAPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCronFederatedHPAPayload.ProtoReflect.Descriptor instead.
 func (*UpdateCronFederatedHPAPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{503}
+	return file_kairship_proto_rawDescGZIP(), []int{513}
 }
 
 func (x *UpdateCronFederatedHPAPayload) GetCronFederatedHpa() *CronFederatedHPA {
@@ -46538,7 +47287,7 @@ type UpdateCronFederatedHPARequest struct {
 
 func (x *UpdateCronFederatedHPARequest) Reset() {
 	*x = UpdateCronFederatedHPARequest{}
-	mi := &file_kairship_proto_msgTypes[504]
+	mi := &file_kairship_proto_msgTypes[514]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46550,7 +47299,7 @@ func (x *UpdateCronFederatedHPARequest) String() string {
 func (*UpdateCronFederatedHPARequest) ProtoMessage() {}
 
 func (x *UpdateCronFederatedHPARequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[504]
+	mi := &file_kairship_proto_msgTypes[514]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46563,7 +47312,7 @@ func (x *UpdateCronFederatedHPARequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCronFederatedHPARequest.ProtoReflect.Descriptor instead.
 func (*UpdateCronFederatedHPARequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{504}
+	return file_kairship_proto_rawDescGZIP(), []int{514}
 }
 
 func (x *UpdateCronFederatedHPARequest) GetInstance() string {
@@ -46637,7 +47386,7 @@ type UpdateCronFederatedHPAResponse struct {
 
 func (x *UpdateCronFederatedHPAResponse) Reset() {
 	*x = UpdateCronFederatedHPAResponse{}
-	mi := &file_kairship_proto_msgTypes[505]
+	mi := &file_kairship_proto_msgTypes[515]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46649,7 +47398,7 @@ func (x *UpdateCronFederatedHPAResponse) String() string {
 func (*UpdateCronFederatedHPAResponse) ProtoMessage() {}
 
 func (x *UpdateCronFederatedHPAResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[505]
+	mi := &file_kairship_proto_msgTypes[515]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46662,7 +47411,7 @@ func (x *UpdateCronFederatedHPAResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCronFederatedHPAResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCronFederatedHPAResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{505}
+	return file_kairship_proto_rawDescGZIP(), []int{515}
 }
 
 func (x *UpdateCronFederatedHPAResponse) GetResult() *UpdateCronFederatedHPAPayload {
@@ -46701,7 +47450,7 @@ type UpdateFederatedHPAPayload struct {
 
 func (x *UpdateFederatedHPAPayload) Reset() {
 	*x = UpdateFederatedHPAPayload{}
-	mi := &file_kairship_proto_msgTypes[506]
+	mi := &file_kairship_proto_msgTypes[516]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46713,7 +47462,7 @@ func (x *UpdateFederatedHPAPayload) String() string {
 func (*UpdateFederatedHPAPayload) ProtoMessage() {}
 
 func (x *UpdateFederatedHPAPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[506]
+	mi := &file_kairship_proto_msgTypes[516]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46726,7 +47475,7 @@ func (x *UpdateFederatedHPAPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateFederatedHPAPayload.ProtoReflect.Descriptor instead.
 func (*UpdateFederatedHPAPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{506}
+	return file_kairship_proto_rawDescGZIP(), []int{516}
 }
 
 func (x *UpdateFederatedHPAPayload) GetFederatedHpa() *FederatedHPA {
@@ -46775,7 +47524,7 @@ type UpdateFederatedHPARequest struct {
 
 func (x *UpdateFederatedHPARequest) Reset() {
 	*x = UpdateFederatedHPARequest{}
-	mi := &file_kairship_proto_msgTypes[507]
+	mi := &file_kairship_proto_msgTypes[517]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46787,7 +47536,7 @@ func (x *UpdateFederatedHPARequest) String() string {
 func (*UpdateFederatedHPARequest) ProtoMessage() {}
 
 func (x *UpdateFederatedHPARequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[507]
+	mi := &file_kairship_proto_msgTypes[517]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46800,7 +47549,7 @@ func (x *UpdateFederatedHPARequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateFederatedHPARequest.ProtoReflect.Descriptor instead.
 func (*UpdateFederatedHPARequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{507}
+	return file_kairship_proto_rawDescGZIP(), []int{517}
 }
 
 func (x *UpdateFederatedHPARequest) GetInstance() string {
@@ -46874,7 +47623,7 @@ type UpdateFederatedHPAResponse struct {
 
 func (x *UpdateFederatedHPAResponse) Reset() {
 	*x = UpdateFederatedHPAResponse{}
-	mi := &file_kairship_proto_msgTypes[508]
+	mi := &file_kairship_proto_msgTypes[518]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46886,7 +47635,7 @@ func (x *UpdateFederatedHPAResponse) String() string {
 func (*UpdateFederatedHPAResponse) ProtoMessage() {}
 
 func (x *UpdateFederatedHPAResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[508]
+	mi := &file_kairship_proto_msgTypes[518]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46899,7 +47648,7 @@ func (x *UpdateFederatedHPAResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateFederatedHPAResponse.ProtoReflect.Descriptor instead.
 func (*UpdateFederatedHPAResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{508}
+	return file_kairship_proto_rawDescGZIP(), []int{518}
 }
 
 func (x *UpdateFederatedHPAResponse) GetResult() *UpdateFederatedHPAPayload {
@@ -46938,7 +47687,7 @@ type UpdateFederatedResourceQuotaPayload struct {
 
 func (x *UpdateFederatedResourceQuotaPayload) Reset() {
 	*x = UpdateFederatedResourceQuotaPayload{}
-	mi := &file_kairship_proto_msgTypes[509]
+	mi := &file_kairship_proto_msgTypes[519]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46950,7 +47699,7 @@ func (x *UpdateFederatedResourceQuotaPayload) String() string {
 func (*UpdateFederatedResourceQuotaPayload) ProtoMessage() {}
 
 func (x *UpdateFederatedResourceQuotaPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[509]
+	mi := &file_kairship_proto_msgTypes[519]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -46963,7 +47712,7 @@ func (x *UpdateFederatedResourceQuotaPayload) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use UpdateFederatedResourceQuotaPayload.ProtoReflect.Descriptor instead.
 func (*UpdateFederatedResourceQuotaPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{509}
+	return file_kairship_proto_rawDescGZIP(), []int{519}
 }
 
 func (x *UpdateFederatedResourceQuotaPayload) GetFederatedResourceQuota() *FederatedResourceQuota {
@@ -47012,7 +47761,7 @@ type UpdateFederatedResourceQuotaRequest struct {
 
 func (x *UpdateFederatedResourceQuotaRequest) Reset() {
 	*x = UpdateFederatedResourceQuotaRequest{}
-	mi := &file_kairship_proto_msgTypes[510]
+	mi := &file_kairship_proto_msgTypes[520]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47024,7 +47773,7 @@ func (x *UpdateFederatedResourceQuotaRequest) String() string {
 func (*UpdateFederatedResourceQuotaRequest) ProtoMessage() {}
 
 func (x *UpdateFederatedResourceQuotaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[510]
+	mi := &file_kairship_proto_msgTypes[520]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47037,7 +47786,7 @@ func (x *UpdateFederatedResourceQuotaRequest) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use UpdateFederatedResourceQuotaRequest.ProtoReflect.Descriptor instead.
 func (*UpdateFederatedResourceQuotaRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{510}
+	return file_kairship_proto_rawDescGZIP(), []int{520}
 }
 
 func (x *UpdateFederatedResourceQuotaRequest) GetInstance() string {
@@ -47111,7 +47860,7 @@ type UpdateFederatedResourceQuotaResponse struct {
 
 func (x *UpdateFederatedResourceQuotaResponse) Reset() {
 	*x = UpdateFederatedResourceQuotaResponse{}
-	mi := &file_kairship_proto_msgTypes[511]
+	mi := &file_kairship_proto_msgTypes[521]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47123,7 +47872,7 @@ func (x *UpdateFederatedResourceQuotaResponse) String() string {
 func (*UpdateFederatedResourceQuotaResponse) ProtoMessage() {}
 
 func (x *UpdateFederatedResourceQuotaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[511]
+	mi := &file_kairship_proto_msgTypes[521]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47136,7 +47885,7 @@ func (x *UpdateFederatedResourceQuotaResponse) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use UpdateFederatedResourceQuotaResponse.ProtoReflect.Descriptor instead.
 func (*UpdateFederatedResourceQuotaResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{511}
+	return file_kairship_proto_rawDescGZIP(), []int{521}
 }
 
 func (x *UpdateFederatedResourceQuotaResponse) GetResult() *UpdateFederatedResourceQuotaPayload {
@@ -47178,7 +47927,7 @@ type UpdateInstancePayload struct {
 
 func (x *UpdateInstancePayload) Reset() {
 	*x = UpdateInstancePayload{}
-	mi := &file_kairship_proto_msgTypes[512]
+	mi := &file_kairship_proto_msgTypes[522]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47190,7 +47939,7 @@ func (x *UpdateInstancePayload) String() string {
 func (*UpdateInstancePayload) ProtoMessage() {}
 
 func (x *UpdateInstancePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[512]
+	mi := &file_kairship_proto_msgTypes[522]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47203,7 +47952,7 @@ func (x *UpdateInstancePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateInstancePayload.ProtoReflect.Descriptor instead.
 func (*UpdateInstancePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{512}
+	return file_kairship_proto_rawDescGZIP(), []int{522}
 }
 
 func (x *UpdateInstancePayload) GetInstance() *Instance {
@@ -47245,7 +47994,8 @@ type UpdateInstanceRequest struct {
 	Alias *string `protobuf:"bytes,3,opt,name=alias,proto3,oneof" json:"alias,omitempty"`
 	// All its labels from now on.
 	Labels []*LabelInput `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty"`
-	// Another version of Karmada; for a Managed instance it is installed.
+	// Another version of Karmada; for a Managed instance it is installed, and is one of those that `karmadaVersions`
+	// lists.
 	KarmadaVersion *string `protobuf:"bytes,5,opt,name=karmada_version,json=karmadaVersion,proto3,oneof" json:"karmada_version,omitempty"`
 	// All settings of a Managed instance's components from now on.
 	Components *InstanceComponentsInput `protobuf:"bytes,6,opt,name=components,proto3" json:"components,omitempty"`
@@ -47265,7 +48015,7 @@ type UpdateInstanceRequest struct {
 
 func (x *UpdateInstanceRequest) Reset() {
 	*x = UpdateInstanceRequest{}
-	mi := &file_kairship_proto_msgTypes[513]
+	mi := &file_kairship_proto_msgTypes[523]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47277,7 +48027,7 @@ func (x *UpdateInstanceRequest) String() string {
 func (*UpdateInstanceRequest) ProtoMessage() {}
 
 func (x *UpdateInstanceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[513]
+	mi := &file_kairship_proto_msgTypes[523]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47290,7 +48040,7 @@ func (x *UpdateInstanceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateInstanceRequest.ProtoReflect.Descriptor instead.
 func (*UpdateInstanceRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{513}
+	return file_kairship_proto_rawDescGZIP(), []int{523}
 }
 
 func (x *UpdateInstanceRequest) GetInstance() string {
@@ -47378,7 +48128,7 @@ type UpdateInstanceResponse struct {
 
 func (x *UpdateInstanceResponse) Reset() {
 	*x = UpdateInstanceResponse{}
-	mi := &file_kairship_proto_msgTypes[514]
+	mi := &file_kairship_proto_msgTypes[524]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47390,7 +48140,7 @@ func (x *UpdateInstanceResponse) String() string {
 func (*UpdateInstanceResponse) ProtoMessage() {}
 
 func (x *UpdateInstanceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[514]
+	mi := &file_kairship_proto_msgTypes[524]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47403,7 +48153,7 @@ func (x *UpdateInstanceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateInstanceResponse.ProtoReflect.Descriptor instead.
 func (*UpdateInstanceResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{514}
+	return file_kairship_proto_rawDescGZIP(), []int{524}
 }
 
 func (x *UpdateInstanceResponse) GetResult() *UpdateInstancePayload {
@@ -47440,7 +48190,7 @@ type UpdateMemberClusterPayload struct {
 
 func (x *UpdateMemberClusterPayload) Reset() {
 	*x = UpdateMemberClusterPayload{}
-	mi := &file_kairship_proto_msgTypes[515]
+	mi := &file_kairship_proto_msgTypes[525]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47452,7 +48202,7 @@ func (x *UpdateMemberClusterPayload) String() string {
 func (*UpdateMemberClusterPayload) ProtoMessage() {}
 
 func (x *UpdateMemberClusterPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[515]
+	mi := &file_kairship_proto_msgTypes[525]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47465,7 +48215,7 @@ func (x *UpdateMemberClusterPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMemberClusterPayload.ProtoReflect.Descriptor instead.
 func (*UpdateMemberClusterPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{515}
+	return file_kairship_proto_rawDescGZIP(), []int{525}
 }
 
 func (x *UpdateMemberClusterPayload) GetMemberCluster() *MemberCluster {
@@ -47513,7 +48263,7 @@ type UpdateMemberClusterRequest struct {
 
 func (x *UpdateMemberClusterRequest) Reset() {
 	*x = UpdateMemberClusterRequest{}
-	mi := &file_kairship_proto_msgTypes[516]
+	mi := &file_kairship_proto_msgTypes[526]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47525,7 +48275,7 @@ func (x *UpdateMemberClusterRequest) String() string {
 func (*UpdateMemberClusterRequest) ProtoMessage() {}
 
 func (x *UpdateMemberClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[516]
+	mi := &file_kairship_proto_msgTypes[526]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47538,7 +48288,7 @@ func (x *UpdateMemberClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMemberClusterRequest.ProtoReflect.Descriptor instead.
 func (*UpdateMemberClusterRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{516}
+	return file_kairship_proto_rawDescGZIP(), []int{526}
 }
 
 func (x *UpdateMemberClusterRequest) GetInstance() string {
@@ -47626,7 +48376,7 @@ type UpdateMemberClusterResponse struct {
 
 func (x *UpdateMemberClusterResponse) Reset() {
 	*x = UpdateMemberClusterResponse{}
-	mi := &file_kairship_proto_msgTypes[517]
+	mi := &file_kairship_proto_msgTypes[527]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47638,7 +48388,7 @@ func (x *UpdateMemberClusterResponse) String() string {
 func (*UpdateMemberClusterResponse) ProtoMessage() {}
 
 func (x *UpdateMemberClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[517]
+	mi := &file_kairship_proto_msgTypes[527]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47651,7 +48401,7 @@ func (x *UpdateMemberClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMemberClusterResponse.ProtoReflect.Descriptor instead.
 func (*UpdateMemberClusterResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{517}
+	return file_kairship_proto_rawDescGZIP(), []int{527}
 }
 
 func (x *UpdateMemberClusterResponse) GetResult() *UpdateMemberClusterPayload {
@@ -47690,7 +48440,7 @@ type UpdateMultiClusterServicePayload struct {
 
 func (x *UpdateMultiClusterServicePayload) Reset() {
 	*x = UpdateMultiClusterServicePayload{}
-	mi := &file_kairship_proto_msgTypes[518]
+	mi := &file_kairship_proto_msgTypes[528]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47702,7 +48452,7 @@ func (x *UpdateMultiClusterServicePayload) String() string {
 func (*UpdateMultiClusterServicePayload) ProtoMessage() {}
 
 func (x *UpdateMultiClusterServicePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[518]
+	mi := &file_kairship_proto_msgTypes[528]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47715,7 +48465,7 @@ func (x *UpdateMultiClusterServicePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMultiClusterServicePayload.ProtoReflect.Descriptor instead.
 func (*UpdateMultiClusterServicePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{518}
+	return file_kairship_proto_rawDescGZIP(), []int{528}
 }
 
 func (x *UpdateMultiClusterServicePayload) GetMultiClusterService() *MultiClusterService {
@@ -47764,7 +48514,7 @@ type UpdateMultiClusterServiceRequest struct {
 
 func (x *UpdateMultiClusterServiceRequest) Reset() {
 	*x = UpdateMultiClusterServiceRequest{}
-	mi := &file_kairship_proto_msgTypes[519]
+	mi := &file_kairship_proto_msgTypes[529]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47776,7 +48526,7 @@ func (x *UpdateMultiClusterServiceRequest) String() string {
 func (*UpdateMultiClusterServiceRequest) ProtoMessage() {}
 
 func (x *UpdateMultiClusterServiceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[519]
+	mi := &file_kairship_proto_msgTypes[529]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47789,7 +48539,7 @@ func (x *UpdateMultiClusterServiceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateMultiClusterServiceRequest.ProtoReflect.Descriptor instead.
 func (*UpdateMultiClusterServiceRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{519}
+	return file_kairship_proto_rawDescGZIP(), []int{529}
 }
 
 func (x *UpdateMultiClusterServiceRequest) GetInstance() string {
@@ -47863,7 +48613,7 @@ type UpdateMultiClusterServiceResponse struct {
 
 func (x *UpdateMultiClusterServiceResponse) Reset() {
 	*x = UpdateMultiClusterServiceResponse{}
-	mi := &file_kairship_proto_msgTypes[520]
+	mi := &file_kairship_proto_msgTypes[530]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47875,7 +48625,7 @@ func (x *UpdateMultiClusterServiceResponse) String() string {
 func (*UpdateMultiClusterServiceResponse) ProtoMessage() {}
 
 func (x *UpdateMultiClusterServiceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[520]
+	mi := &file_kairship_proto_msgTypes[530]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47888,7 +48638,7 @@ func (x *UpdateMultiClusterServiceResponse) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use UpdateMultiClusterServiceResponse.ProtoReflect.Descriptor instead.
 func (*UpdateMultiClusterServiceResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{520}
+	return file_kairship_proto_rawDescGZIP(), []int{530}
 }
 
 func (x *UpdateMultiClusterServiceResponse) GetResult() *UpdateMultiClusterServicePayload {
@@ -47925,7 +48675,7 @@ type UpdateNamespacePayload struct {
 
 func (x *UpdateNamespacePayload) Reset() {
 	*x = UpdateNamespacePayload{}
-	mi := &file_kairship_proto_msgTypes[521]
+	mi := &file_kairship_proto_msgTypes[531]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47937,7 +48687,7 @@ func (x *UpdateNamespacePayload) String() string {
 func (*UpdateNamespacePayload) ProtoMessage() {}
 
 func (x *UpdateNamespacePayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[521]
+	mi := &file_kairship_proto_msgTypes[531]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -47950,7 +48700,7 @@ func (x *UpdateNamespacePayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateNamespacePayload.ProtoReflect.Descriptor instead.
 func (*UpdateNamespacePayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{521}
+	return file_kairship_proto_rawDescGZIP(), []int{531}
 }
 
 func (x *UpdateNamespacePayload) GetNamespace() *Namespace {
@@ -47986,7 +48736,7 @@ type UpdateNamespaceRequest struct {
 
 func (x *UpdateNamespaceRequest) Reset() {
 	*x = UpdateNamespaceRequest{}
-	mi := &file_kairship_proto_msgTypes[522]
+	mi := &file_kairship_proto_msgTypes[532]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47998,7 +48748,7 @@ func (x *UpdateNamespaceRequest) String() string {
 func (*UpdateNamespaceRequest) ProtoMessage() {}
 
 func (x *UpdateNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[522]
+	mi := &file_kairship_proto_msgTypes[532]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48011,7 +48761,7 @@ func (x *UpdateNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*UpdateNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{522}
+	return file_kairship_proto_rawDescGZIP(), []int{532}
 }
 
 func (x *UpdateNamespaceRequest) GetInstance() string {
@@ -48064,7 +48814,7 @@ type UpdateNamespaceResponse struct {
 
 func (x *UpdateNamespaceResponse) Reset() {
 	*x = UpdateNamespaceResponse{}
-	mi := &file_kairship_proto_msgTypes[523]
+	mi := &file_kairship_proto_msgTypes[533]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48076,7 +48826,7 @@ func (x *UpdateNamespaceResponse) String() string {
 func (*UpdateNamespaceResponse) ProtoMessage() {}
 
 func (x *UpdateNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[523]
+	mi := &file_kairship_proto_msgTypes[533]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48089,7 +48839,7 @@ func (x *UpdateNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*UpdateNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{523}
+	return file_kairship_proto_rawDescGZIP(), []int{533}
 }
 
 func (x *UpdateNamespaceResponse) GetResult() *UpdateNamespacePayload {
@@ -48128,7 +48878,7 @@ type UpdateOverridePolicyPayload struct {
 
 func (x *UpdateOverridePolicyPayload) Reset() {
 	*x = UpdateOverridePolicyPayload{}
-	mi := &file_kairship_proto_msgTypes[524]
+	mi := &file_kairship_proto_msgTypes[534]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48140,7 +48890,7 @@ func (x *UpdateOverridePolicyPayload) String() string {
 func (*UpdateOverridePolicyPayload) ProtoMessage() {}
 
 func (x *UpdateOverridePolicyPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[524]
+	mi := &file_kairship_proto_msgTypes[534]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48153,7 +48903,7 @@ func (x *UpdateOverridePolicyPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateOverridePolicyPayload.ProtoReflect.Descriptor instead.
 func (*UpdateOverridePolicyPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{524}
+	return file_kairship_proto_rawDescGZIP(), []int{534}
 }
 
 func (x *UpdateOverridePolicyPayload) GetOverridePolicy() *OverridePolicy {
@@ -48205,7 +48955,7 @@ type UpdateOverridePolicyRequest struct {
 
 func (x *UpdateOverridePolicyRequest) Reset() {
 	*x = UpdateOverridePolicyRequest{}
-	mi := &file_kairship_proto_msgTypes[525]
+	mi := &file_kairship_proto_msgTypes[535]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48217,7 +48967,7 @@ func (x *UpdateOverridePolicyRequest) String() string {
 func (*UpdateOverridePolicyRequest) ProtoMessage() {}
 
 func (x *UpdateOverridePolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[525]
+	mi := &file_kairship_proto_msgTypes[535]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48230,7 +48980,7 @@ func (x *UpdateOverridePolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateOverridePolicyRequest.ProtoReflect.Descriptor instead.
 func (*UpdateOverridePolicyRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{525}
+	return file_kairship_proto_rawDescGZIP(), []int{535}
 }
 
 func (x *UpdateOverridePolicyRequest) GetInstance() string {
@@ -48311,7 +49061,7 @@ type UpdateOverridePolicyResponse struct {
 
 func (x *UpdateOverridePolicyResponse) Reset() {
 	*x = UpdateOverridePolicyResponse{}
-	mi := &file_kairship_proto_msgTypes[526]
+	mi := &file_kairship_proto_msgTypes[536]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48323,7 +49073,7 @@ func (x *UpdateOverridePolicyResponse) String() string {
 func (*UpdateOverridePolicyResponse) ProtoMessage() {}
 
 func (x *UpdateOverridePolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[526]
+	mi := &file_kairship_proto_msgTypes[536]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48336,7 +49086,7 @@ func (x *UpdateOverridePolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateOverridePolicyResponse.ProtoReflect.Descriptor instead.
 func (*UpdateOverridePolicyResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{526}
+	return file_kairship_proto_rawDescGZIP(), []int{536}
 }
 
 func (x *UpdateOverridePolicyResponse) GetResult() *UpdateOverridePolicyPayload {
@@ -48375,7 +49125,7 @@ type UpdatePropagationPolicyPayload struct {
 
 func (x *UpdatePropagationPolicyPayload) Reset() {
 	*x = UpdatePropagationPolicyPayload{}
-	mi := &file_kairship_proto_msgTypes[527]
+	mi := &file_kairship_proto_msgTypes[537]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48387,7 +49137,7 @@ func (x *UpdatePropagationPolicyPayload) String() string {
 func (*UpdatePropagationPolicyPayload) ProtoMessage() {}
 
 func (x *UpdatePropagationPolicyPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[527]
+	mi := &file_kairship_proto_msgTypes[537]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48400,7 +49150,7 @@ func (x *UpdatePropagationPolicyPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePropagationPolicyPayload.ProtoReflect.Descriptor instead.
 func (*UpdatePropagationPolicyPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{527}
+	return file_kairship_proto_rawDescGZIP(), []int{537}
 }
 
 func (x *UpdatePropagationPolicyPayload) GetPropagationPolicy() *PropagationPolicy {
@@ -48452,7 +49202,7 @@ type UpdatePropagationPolicyRequest struct {
 
 func (x *UpdatePropagationPolicyRequest) Reset() {
 	*x = UpdatePropagationPolicyRequest{}
-	mi := &file_kairship_proto_msgTypes[528]
+	mi := &file_kairship_proto_msgTypes[538]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48464,7 +49214,7 @@ func (x *UpdatePropagationPolicyRequest) String() string {
 func (*UpdatePropagationPolicyRequest) ProtoMessage() {}
 
 func (x *UpdatePropagationPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[528]
+	mi := &file_kairship_proto_msgTypes[538]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48477,7 +49227,7 @@ func (x *UpdatePropagationPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePropagationPolicyRequest.ProtoReflect.Descriptor instead.
 func (*UpdatePropagationPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{528}
+	return file_kairship_proto_rawDescGZIP(), []int{538}
 }
 
 func (x *UpdatePropagationPolicyRequest) GetInstance() string {
@@ -48558,7 +49308,7 @@ type UpdatePropagationPolicyResponse struct {
 
 func (x *UpdatePropagationPolicyResponse) Reset() {
 	*x = UpdatePropagationPolicyResponse{}
-	mi := &file_kairship_proto_msgTypes[529]
+	mi := &file_kairship_proto_msgTypes[539]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48570,7 +49320,7 @@ func (x *UpdatePropagationPolicyResponse) String() string {
 func (*UpdatePropagationPolicyResponse) ProtoMessage() {}
 
 func (x *UpdatePropagationPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[529]
+	mi := &file_kairship_proto_msgTypes[539]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48583,7 +49333,7 @@ func (x *UpdatePropagationPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePropagationPolicyResponse.ProtoReflect.Descriptor instead.
 func (*UpdatePropagationPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{529}
+	return file_kairship_proto_rawDescGZIP(), []int{539}
 }
 
 func (x *UpdatePropagationPolicyResponse) GetResult() *UpdatePropagationPolicyPayload {
@@ -48622,7 +49372,7 @@ type UpdateWorkloadRebalancerPayload struct {
 
 func (x *UpdateWorkloadRebalancerPayload) Reset() {
 	*x = UpdateWorkloadRebalancerPayload{}
-	mi := &file_kairship_proto_msgTypes[530]
+	mi := &file_kairship_proto_msgTypes[540]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48634,7 +49384,7 @@ func (x *UpdateWorkloadRebalancerPayload) String() string {
 func (*UpdateWorkloadRebalancerPayload) ProtoMessage() {}
 
 func (x *UpdateWorkloadRebalancerPayload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[530]
+	mi := &file_kairship_proto_msgTypes[540]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48647,7 +49397,7 @@ func (x *UpdateWorkloadRebalancerPayload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateWorkloadRebalancerPayload.ProtoReflect.Descriptor instead.
 func (*UpdateWorkloadRebalancerPayload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{530}
+	return file_kairship_proto_rawDescGZIP(), []int{540}
 }
 
 func (x *UpdateWorkloadRebalancerPayload) GetWorkloadRebalancer() *WorkloadRebalancer {
@@ -48694,7 +49444,7 @@ type UpdateWorkloadRebalancerRequest struct {
 
 func (x *UpdateWorkloadRebalancerRequest) Reset() {
 	*x = UpdateWorkloadRebalancerRequest{}
-	mi := &file_kairship_proto_msgTypes[531]
+	mi := &file_kairship_proto_msgTypes[541]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48706,7 +49456,7 @@ func (x *UpdateWorkloadRebalancerRequest) String() string {
 func (*UpdateWorkloadRebalancerRequest) ProtoMessage() {}
 
 func (x *UpdateWorkloadRebalancerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[531]
+	mi := &file_kairship_proto_msgTypes[541]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48719,7 +49469,7 @@ func (x *UpdateWorkloadRebalancerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateWorkloadRebalancerRequest.ProtoReflect.Descriptor instead.
 func (*UpdateWorkloadRebalancerRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{531}
+	return file_kairship_proto_rawDescGZIP(), []int{541}
 }
 
 func (x *UpdateWorkloadRebalancerRequest) GetInstance() string {
@@ -48786,7 +49536,7 @@ type UpdateWorkloadRebalancerResponse struct {
 
 func (x *UpdateWorkloadRebalancerResponse) Reset() {
 	*x = UpdateWorkloadRebalancerResponse{}
-	mi := &file_kairship_proto_msgTypes[532]
+	mi := &file_kairship_proto_msgTypes[542]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48798,7 +49548,7 @@ func (x *UpdateWorkloadRebalancerResponse) String() string {
 func (*UpdateWorkloadRebalancerResponse) ProtoMessage() {}
 
 func (x *UpdateWorkloadRebalancerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[532]
+	mi := &file_kairship_proto_msgTypes[542]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48811,7 +49561,7 @@ func (x *UpdateWorkloadRebalancerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateWorkloadRebalancerResponse.ProtoReflect.Descriptor instead.
 func (*UpdateWorkloadRebalancerResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{532}
+	return file_kairship_proto_rawDescGZIP(), []int{542}
 }
 
 func (x *UpdateWorkloadRebalancerResponse) GetResult() *UpdateWorkloadRebalancerPayload {
@@ -48853,7 +49603,7 @@ type Viewer struct {
 
 func (x *Viewer) Reset() {
 	*x = Viewer{}
-	mi := &file_kairship_proto_msgTypes[533]
+	mi := &file_kairship_proto_msgTypes[543]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48865,7 +49615,7 @@ func (x *Viewer) String() string {
 func (*Viewer) ProtoMessage() {}
 
 func (x *Viewer) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[533]
+	mi := &file_kairship_proto_msgTypes[543]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48878,7 +49628,7 @@ func (x *Viewer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Viewer.ProtoReflect.Descriptor instead.
 func (*Viewer) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{533}
+	return file_kairship_proto_rawDescGZIP(), []int{543}
 }
 
 func (x *Viewer) GetUsername() string {
@@ -48931,7 +49681,7 @@ type ViewerCan struct {
 
 func (x *ViewerCan) Reset() {
 	*x = ViewerCan{}
-	mi := &file_kairship_proto_msgTypes[534]
+	mi := &file_kairship_proto_msgTypes[544]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48943,7 +49693,7 @@ func (x *ViewerCan) String() string {
 func (*ViewerCan) ProtoMessage() {}
 
 func (x *ViewerCan) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[534]
+	mi := &file_kairship_proto_msgTypes[544]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -48956,7 +49706,7 @@ func (x *ViewerCan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ViewerCan.ProtoReflect.Descriptor instead.
 func (*ViewerCan) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{534}
+	return file_kairship_proto_rawDescGZIP(), []int{544}
 }
 
 func (x *ViewerCan) GetView() bool {
@@ -49016,7 +49766,7 @@ type Warning struct {
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_kairship_proto_msgTypes[535]
+	mi := &file_kairship_proto_msgTypes[545]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49028,7 +49778,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[535]
+	mi := &file_kairship_proto_msgTypes[545]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49041,7 +49791,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{535}
+	return file_kairship_proto_rawDescGZIP(), []int{545}
 }
 
 func (x *Warning) GetCode() WarningCode_Value {
@@ -49092,7 +49842,7 @@ type WatchActivityRequest struct {
 
 func (x *WatchActivityRequest) Reset() {
 	*x = WatchActivityRequest{}
-	mi := &file_kairship_proto_msgTypes[536]
+	mi := &file_kairship_proto_msgTypes[546]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49104,7 +49854,7 @@ func (x *WatchActivityRequest) String() string {
 func (*WatchActivityRequest) ProtoMessage() {}
 
 func (x *WatchActivityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[536]
+	mi := &file_kairship_proto_msgTypes[546]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49117,7 +49867,7 @@ func (x *WatchActivityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchActivityRequest.ProtoReflect.Descriptor instead.
 func (*WatchActivityRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{536}
+	return file_kairship_proto_rawDescGZIP(), []int{546}
 }
 
 func (x *WatchActivityRequest) GetInstances() []string {
@@ -49198,7 +49948,7 @@ type WatchActivityResponse struct {
 
 func (x *WatchActivityResponse) Reset() {
 	*x = WatchActivityResponse{}
-	mi := &file_kairship_proto_msgTypes[537]
+	mi := &file_kairship_proto_msgTypes[547]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49210,7 +49960,7 @@ func (x *WatchActivityResponse) String() string {
 func (*WatchActivityResponse) ProtoMessage() {}
 
 func (x *WatchActivityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[537]
+	mi := &file_kairship_proto_msgTypes[547]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49223,7 +49973,7 @@ func (x *WatchActivityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchActivityResponse.ProtoReflect.Descriptor instead.
 func (*WatchActivityResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{537}
+	return file_kairship_proto_rawDescGZIP(), []int{547}
 }
 
 func (x *WatchActivityResponse) GetResult() *ActivityEntry {
@@ -49280,7 +50030,7 @@ type WatchClustersRequest struct {
 
 func (x *WatchClustersRequest) Reset() {
 	*x = WatchClustersRequest{}
-	mi := &file_kairship_proto_msgTypes[538]
+	mi := &file_kairship_proto_msgTypes[548]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49292,7 +50042,7 @@ func (x *WatchClustersRequest) String() string {
 func (*WatchClustersRequest) ProtoMessage() {}
 
 func (x *WatchClustersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[538]
+	mi := &file_kairship_proto_msgTypes[548]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49305,7 +50055,7 @@ func (x *WatchClustersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchClustersRequest.ProtoReflect.Descriptor instead.
 func (*WatchClustersRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{538}
+	return file_kairship_proto_rawDescGZIP(), []int{548}
 }
 
 func (x *WatchClustersRequest) GetName() []string {
@@ -49407,7 +50157,7 @@ type WatchClustersResponse struct {
 
 func (x *WatchClustersResponse) Reset() {
 	*x = WatchClustersResponse{}
-	mi := &file_kairship_proto_msgTypes[539]
+	mi := &file_kairship_proto_msgTypes[549]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49419,7 +50169,7 @@ func (x *WatchClustersResponse) String() string {
 func (*WatchClustersResponse) ProtoMessage() {}
 
 func (x *WatchClustersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[539]
+	mi := &file_kairship_proto_msgTypes[549]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49432,7 +50182,7 @@ func (x *WatchClustersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchClustersResponse.ProtoReflect.Descriptor instead.
 func (*WatchClustersResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{539}
+	return file_kairship_proto_rawDescGZIP(), []int{549}
 }
 
 func (x *WatchClustersResponse) GetResult() *ClusterChange {
@@ -49477,7 +50227,7 @@ type WatchInstancesRequest struct {
 
 func (x *WatchInstancesRequest) Reset() {
 	*x = WatchInstancesRequest{}
-	mi := &file_kairship_proto_msgTypes[540]
+	mi := &file_kairship_proto_msgTypes[550]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49489,7 +50239,7 @@ func (x *WatchInstancesRequest) String() string {
 func (*WatchInstancesRequest) ProtoMessage() {}
 
 func (x *WatchInstancesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[540]
+	mi := &file_kairship_proto_msgTypes[550]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49502,7 +50252,7 @@ func (x *WatchInstancesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchInstancesRequest.ProtoReflect.Descriptor instead.
 func (*WatchInstancesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{540}
+	return file_kairship_proto_rawDescGZIP(), []int{550}
 }
 
 func (x *WatchInstancesRequest) GetName() []string {
@@ -49562,7 +50312,7 @@ type WatchInstancesResponse struct {
 
 func (x *WatchInstancesResponse) Reset() {
 	*x = WatchInstancesResponse{}
-	mi := &file_kairship_proto_msgTypes[541]
+	mi := &file_kairship_proto_msgTypes[551]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49574,7 +50324,7 @@ func (x *WatchInstancesResponse) String() string {
 func (*WatchInstancesResponse) ProtoMessage() {}
 
 func (x *WatchInstancesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[541]
+	mi := &file_kairship_proto_msgTypes[551]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49587,7 +50337,7 @@ func (x *WatchInstancesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchInstancesResponse.ProtoReflect.Descriptor instead.
 func (*WatchInstancesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{541}
+	return file_kairship_proto_rawDescGZIP(), []int{551}
 }
 
 func (x *WatchInstancesResponse) GetResult() *InstanceChange {
@@ -49634,7 +50384,7 @@ type WatchKarmadaResourcesRequest struct {
 
 func (x *WatchKarmadaResourcesRequest) Reset() {
 	*x = WatchKarmadaResourcesRequest{}
-	mi := &file_kairship_proto_msgTypes[542]
+	mi := &file_kairship_proto_msgTypes[552]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49646,7 +50396,7 @@ func (x *WatchKarmadaResourcesRequest) String() string {
 func (*WatchKarmadaResourcesRequest) ProtoMessage() {}
 
 func (x *WatchKarmadaResourcesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[542]
+	mi := &file_kairship_proto_msgTypes[552]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49659,7 +50409,7 @@ func (x *WatchKarmadaResourcesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchKarmadaResourcesRequest.ProtoReflect.Descriptor instead.
 func (*WatchKarmadaResourcesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{542}
+	return file_kairship_proto_rawDescGZIP(), []int{552}
 }
 
 func (x *WatchKarmadaResourcesRequest) GetInstances() []string {
@@ -49726,7 +50476,7 @@ type WatchKarmadaResourcesResponse struct {
 
 func (x *WatchKarmadaResourcesResponse) Reset() {
 	*x = WatchKarmadaResourcesResponse{}
-	mi := &file_kairship_proto_msgTypes[543]
+	mi := &file_kairship_proto_msgTypes[553]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49738,7 +50488,7 @@ func (x *WatchKarmadaResourcesResponse) String() string {
 func (*WatchKarmadaResourcesResponse) ProtoMessage() {}
 
 func (x *WatchKarmadaResourcesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[543]
+	mi := &file_kairship_proto_msgTypes[553]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49751,7 +50501,7 @@ func (x *WatchKarmadaResourcesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchKarmadaResourcesResponse.ProtoReflect.Descriptor instead.
 func (*WatchKarmadaResourcesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{543}
+	return file_kairship_proto_rawDescGZIP(), []int{553}
 }
 
 func (x *WatchKarmadaResourcesResponse) GetResult() *KarmadaResourceChange {
@@ -49794,7 +50544,7 @@ type WatchMemberClustersRequest struct {
 
 func (x *WatchMemberClustersRequest) Reset() {
 	*x = WatchMemberClustersRequest{}
-	mi := &file_kairship_proto_msgTypes[544]
+	mi := &file_kairship_proto_msgTypes[554]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49806,7 +50556,7 @@ func (x *WatchMemberClustersRequest) String() string {
 func (*WatchMemberClustersRequest) ProtoMessage() {}
 
 func (x *WatchMemberClustersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[544]
+	mi := &file_kairship_proto_msgTypes[554]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49819,7 +50569,7 @@ func (x *WatchMemberClustersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchMemberClustersRequest.ProtoReflect.Descriptor instead.
 func (*WatchMemberClustersRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{544}
+	return file_kairship_proto_rawDescGZIP(), []int{554}
 }
 
 func (x *WatchMemberClustersRequest) GetInstances() []string {
@@ -49872,7 +50622,7 @@ type WatchMemberClustersResponse struct {
 
 func (x *WatchMemberClustersResponse) Reset() {
 	*x = WatchMemberClustersResponse{}
-	mi := &file_kairship_proto_msgTypes[545]
+	mi := &file_kairship_proto_msgTypes[555]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49884,7 +50634,7 @@ func (x *WatchMemberClustersResponse) String() string {
 func (*WatchMemberClustersResponse) ProtoMessage() {}
 
 func (x *WatchMemberClustersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[545]
+	mi := &file_kairship_proto_msgTypes[555]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49897,7 +50647,7 @@ func (x *WatchMemberClustersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchMemberClustersResponse.ProtoReflect.Descriptor instead.
 func (*WatchMemberClustersResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{545}
+	return file_kairship_proto_rawDescGZIP(), []int{555}
 }
 
 func (x *WatchMemberClustersResponse) GetResult() *MemberClusterChange {
@@ -49932,7 +50682,7 @@ type WatchOperationRequest struct {
 
 func (x *WatchOperationRequest) Reset() {
 	*x = WatchOperationRequest{}
-	mi := &file_kairship_proto_msgTypes[546]
+	mi := &file_kairship_proto_msgTypes[556]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49944,7 +50694,7 @@ func (x *WatchOperationRequest) String() string {
 func (*WatchOperationRequest) ProtoMessage() {}
 
 func (x *WatchOperationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[546]
+	mi := &file_kairship_proto_msgTypes[556]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -49957,7 +50707,7 @@ func (x *WatchOperationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchOperationRequest.ProtoReflect.Descriptor instead.
 func (*WatchOperationRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{546}
+	return file_kairship_proto_rawDescGZIP(), []int{556}
 }
 
 func (x *WatchOperationRequest) GetOperation() string {
@@ -49982,7 +50732,7 @@ type WatchOperationResponse struct {
 
 func (x *WatchOperationResponse) Reset() {
 	*x = WatchOperationResponse{}
-	mi := &file_kairship_proto_msgTypes[547]
+	mi := &file_kairship_proto_msgTypes[557]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49994,7 +50744,7 @@ func (x *WatchOperationResponse) String() string {
 func (*WatchOperationResponse) ProtoMessage() {}
 
 func (x *WatchOperationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[547]
+	mi := &file_kairship_proto_msgTypes[557]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50007,7 +50757,7 @@ func (x *WatchOperationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchOperationResponse.ProtoReflect.Descriptor instead.
 func (*WatchOperationResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{547}
+	return file_kairship_proto_rawDescGZIP(), []int{557}
 }
 
 func (x *WatchOperationResponse) GetResult() *OperationProgress {
@@ -50060,7 +50810,7 @@ type WatchPodLogsRequest struct {
 
 func (x *WatchPodLogsRequest) Reset() {
 	*x = WatchPodLogsRequest{}
-	mi := &file_kairship_proto_msgTypes[548]
+	mi := &file_kairship_proto_msgTypes[558]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50072,7 +50822,7 @@ func (x *WatchPodLogsRequest) String() string {
 func (*WatchPodLogsRequest) ProtoMessage() {}
 
 func (x *WatchPodLogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[548]
+	mi := &file_kairship_proto_msgTypes[558]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50085,7 +50835,7 @@ func (x *WatchPodLogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPodLogsRequest.ProtoReflect.Descriptor instead.
 func (*WatchPodLogsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{548}
+	return file_kairship_proto_rawDescGZIP(), []int{558}
 }
 
 func (x *WatchPodLogsRequest) GetInstance() string {
@@ -50173,7 +50923,7 @@ type WatchPodLogsResponse struct {
 
 func (x *WatchPodLogsResponse) Reset() {
 	*x = WatchPodLogsResponse{}
-	mi := &file_kairship_proto_msgTypes[549]
+	mi := &file_kairship_proto_msgTypes[559]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50185,7 +50935,7 @@ func (x *WatchPodLogsResponse) String() string {
 func (*WatchPodLogsResponse) ProtoMessage() {}
 
 func (x *WatchPodLogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[549]
+	mi := &file_kairship_proto_msgTypes[559]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50198,7 +50948,7 @@ func (x *WatchPodLogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPodLogsResponse.ProtoReflect.Descriptor instead.
 func (*WatchPodLogsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{549}
+	return file_kairship_proto_rawDescGZIP(), []int{559}
 }
 
 func (x *WatchPodLogsResponse) GetResult() *PodLogEvent {
@@ -50245,7 +50995,7 @@ type WatchPoliciesRequest struct {
 
 func (x *WatchPoliciesRequest) Reset() {
 	*x = WatchPoliciesRequest{}
-	mi := &file_kairship_proto_msgTypes[550]
+	mi := &file_kairship_proto_msgTypes[560]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50257,7 +51007,7 @@ func (x *WatchPoliciesRequest) String() string {
 func (*WatchPoliciesRequest) ProtoMessage() {}
 
 func (x *WatchPoliciesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[550]
+	mi := &file_kairship_proto_msgTypes[560]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50270,7 +51020,7 @@ func (x *WatchPoliciesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPoliciesRequest.ProtoReflect.Descriptor instead.
 func (*WatchPoliciesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{550}
+	return file_kairship_proto_rawDescGZIP(), []int{560}
 }
 
 func (x *WatchPoliciesRequest) GetInstances() []string {
@@ -50337,7 +51087,7 @@ type WatchPoliciesResponse struct {
 
 func (x *WatchPoliciesResponse) Reset() {
 	*x = WatchPoliciesResponse{}
-	mi := &file_kairship_proto_msgTypes[551]
+	mi := &file_kairship_proto_msgTypes[561]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50349,7 +51099,7 @@ func (x *WatchPoliciesResponse) String() string {
 func (*WatchPoliciesResponse) ProtoMessage() {}
 
 func (x *WatchPoliciesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[551]
+	mi := &file_kairship_proto_msgTypes[561]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50362,7 +51112,7 @@ func (x *WatchPoliciesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPoliciesResponse.ProtoReflect.Descriptor instead.
 func (*WatchPoliciesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{551}
+	return file_kairship_proto_rawDescGZIP(), []int{561}
 }
 
 func (x *WatchPoliciesResponse) GetResult() *PolicyChange {
@@ -50413,7 +51163,7 @@ type WatchResourcesRequest struct {
 
 func (x *WatchResourcesRequest) Reset() {
 	*x = WatchResourcesRequest{}
-	mi := &file_kairship_proto_msgTypes[552]
+	mi := &file_kairship_proto_msgTypes[562]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50425,7 +51175,7 @@ func (x *WatchResourcesRequest) String() string {
 func (*WatchResourcesRequest) ProtoMessage() {}
 
 func (x *WatchResourcesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[552]
+	mi := &file_kairship_proto_msgTypes[562]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50438,7 +51188,7 @@ func (x *WatchResourcesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResourcesRequest.ProtoReflect.Descriptor instead.
 func (*WatchResourcesRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{552}
+	return file_kairship_proto_rawDescGZIP(), []int{562}
 }
 
 func (x *WatchResourcesRequest) GetGroup() string {
@@ -50519,7 +51269,7 @@ type WatchResourcesResponse struct {
 
 func (x *WatchResourcesResponse) Reset() {
 	*x = WatchResourcesResponse{}
-	mi := &file_kairship_proto_msgTypes[553]
+	mi := &file_kairship_proto_msgTypes[563]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50531,7 +51281,7 @@ func (x *WatchResourcesResponse) String() string {
 func (*WatchResourcesResponse) ProtoMessage() {}
 
 func (x *WatchResourcesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[553]
+	mi := &file_kairship_proto_msgTypes[563]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50544,7 +51294,7 @@ func (x *WatchResourcesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResourcesResponse.ProtoReflect.Descriptor instead.
 func (*WatchResourcesResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{553}
+	return file_kairship_proto_rawDescGZIP(), []int{563}
 }
 
 func (x *WatchResourcesResponse) GetResult() *ResourceChange {
@@ -50610,7 +51360,7 @@ type WatchWorkloadsRequest struct {
 
 func (x *WatchWorkloadsRequest) Reset() {
 	*x = WatchWorkloadsRequest{}
-	mi := &file_kairship_proto_msgTypes[554]
+	mi := &file_kairship_proto_msgTypes[564]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50622,7 +51372,7 @@ func (x *WatchWorkloadsRequest) String() string {
 func (*WatchWorkloadsRequest) ProtoMessage() {}
 
 func (x *WatchWorkloadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[554]
+	mi := &file_kairship_proto_msgTypes[564]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50635,7 +51385,7 @@ func (x *WatchWorkloadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchWorkloadsRequest.ProtoReflect.Descriptor instead.
 func (*WatchWorkloadsRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{554}
+	return file_kairship_proto_rawDescGZIP(), []int{564}
 }
 
 func (x *WatchWorkloadsRequest) GetInstances() []string {
@@ -50751,7 +51501,7 @@ type WatchWorkloadsResponse struct {
 
 func (x *WatchWorkloadsResponse) Reset() {
 	*x = WatchWorkloadsResponse{}
-	mi := &file_kairship_proto_msgTypes[555]
+	mi := &file_kairship_proto_msgTypes[565]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50763,7 +51513,7 @@ func (x *WatchWorkloadsResponse) String() string {
 func (*WatchWorkloadsResponse) ProtoMessage() {}
 
 func (x *WatchWorkloadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[555]
+	mi := &file_kairship_proto_msgTypes[565]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50776,7 +51526,7 @@ func (x *WatchWorkloadsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchWorkloadsResponse.ProtoReflect.Descriptor instead.
 func (*WatchWorkloadsResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{555}
+	return file_kairship_proto_rawDescGZIP(), []int{565}
 }
 
 func (x *WatchWorkloadsResponse) GetResult() *WorkloadChange {
@@ -50813,7 +51563,7 @@ type WhoCan struct {
 
 func (x *WhoCan) Reset() {
 	*x = WhoCan{}
-	mi := &file_kairship_proto_msgTypes[556]
+	mi := &file_kairship_proto_msgTypes[566]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50825,7 +51575,7 @@ func (x *WhoCan) String() string {
 func (*WhoCan) ProtoMessage() {}
 
 func (x *WhoCan) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[556]
+	mi := &file_kairship_proto_msgTypes[566]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50838,7 +51588,7 @@ func (x *WhoCan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoCan.ProtoReflect.Descriptor instead.
 func (*WhoCan) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{556}
+	return file_kairship_proto_rawDescGZIP(), []int{566}
 }
 
 func (x *WhoCan) GetTypename() string {
@@ -50872,7 +51622,7 @@ type WhoCanRequest struct {
 
 func (x *WhoCanRequest) Reset() {
 	*x = WhoCanRequest{}
-	mi := &file_kairship_proto_msgTypes[557]
+	mi := &file_kairship_proto_msgTypes[567]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50884,7 +51634,7 @@ func (x *WhoCanRequest) String() string {
 func (*WhoCanRequest) ProtoMessage() {}
 
 func (x *WhoCanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[557]
+	mi := &file_kairship_proto_msgTypes[567]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50897,7 +51647,7 @@ func (x *WhoCanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoCanRequest.ProtoReflect.Descriptor instead.
 func (*WhoCanRequest) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{557}
+	return file_kairship_proto_rawDescGZIP(), []int{567}
 }
 
 func (x *WhoCanRequest) GetInstance() string {
@@ -50943,7 +51693,7 @@ type WhoCanResponse struct {
 
 func (x *WhoCanResponse) Reset() {
 	*x = WhoCanResponse{}
-	mi := &file_kairship_proto_msgTypes[558]
+	mi := &file_kairship_proto_msgTypes[568]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -50955,7 +51705,7 @@ func (x *WhoCanResponse) String() string {
 func (*WhoCanResponse) ProtoMessage() {}
 
 func (x *WhoCanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[558]
+	mi := &file_kairship_proto_msgTypes[568]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -50968,7 +51718,7 @@ func (x *WhoCanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoCanResponse.ProtoReflect.Descriptor instead.
 func (*WhoCanResponse) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{558}
+	return file_kairship_proto_rawDescGZIP(), []int{568}
 }
 
 func (x *WhoCanResponse) GetResult() *WhoCan {
@@ -51007,7 +51757,7 @@ type WhoCanSubject struct {
 
 func (x *WhoCanSubject) Reset() {
 	*x = WhoCanSubject{}
-	mi := &file_kairship_proto_msgTypes[559]
+	mi := &file_kairship_proto_msgTypes[569]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51019,7 +51769,7 @@ func (x *WhoCanSubject) String() string {
 func (*WhoCanSubject) ProtoMessage() {}
 
 func (x *WhoCanSubject) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[559]
+	mi := &file_kairship_proto_msgTypes[569]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51032,7 +51782,7 @@ func (x *WhoCanSubject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoCanSubject.ProtoReflect.Descriptor instead.
 func (*WhoCanSubject) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{559}
+	return file_kairship_proto_rawDescGZIP(), []int{569}
 }
 
 func (x *WhoCanSubject) GetKind() RoleSubjectKind_Value {
@@ -51109,7 +51859,7 @@ type Workload struct {
 
 func (x *Workload) Reset() {
 	*x = Workload{}
-	mi := &file_kairship_proto_msgTypes[560]
+	mi := &file_kairship_proto_msgTypes[570]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51121,7 +51871,7 @@ func (x *Workload) String() string {
 func (*Workload) ProtoMessage() {}
 
 func (x *Workload) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[560]
+	mi := &file_kairship_proto_msgTypes[570]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51134,7 +51884,7 @@ func (x *Workload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workload.ProtoReflect.Descriptor instead.
 func (*Workload) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{560}
+	return file_kairship_proto_rawDescGZIP(), []int{570}
 }
 
 func (x *Workload) GetTypename() string {
@@ -51304,7 +52054,7 @@ type WorkloadAffinityInput struct {
 
 func (x *WorkloadAffinityInput) Reset() {
 	*x = WorkloadAffinityInput{}
-	mi := &file_kairship_proto_msgTypes[561]
+	mi := &file_kairship_proto_msgTypes[571]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51316,7 +52066,7 @@ func (x *WorkloadAffinityInput) String() string {
 func (*WorkloadAffinityInput) ProtoMessage() {}
 
 func (x *WorkloadAffinityInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[561]
+	mi := &file_kairship_proto_msgTypes[571]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51329,7 +52079,7 @@ func (x *WorkloadAffinityInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadAffinityInput.ProtoReflect.Descriptor instead.
 func (*WorkloadAffinityInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{561}
+	return file_kairship_proto_rawDescGZIP(), []int{571}
 }
 
 func (x *WorkloadAffinityInput) GetAffinity() *WorkloadAffinityTermInput {
@@ -51357,7 +52107,7 @@ type WorkloadAffinityTermInput struct {
 
 func (x *WorkloadAffinityTermInput) Reset() {
 	*x = WorkloadAffinityTermInput{}
-	mi := &file_kairship_proto_msgTypes[562]
+	mi := &file_kairship_proto_msgTypes[572]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51369,7 +52119,7 @@ func (x *WorkloadAffinityTermInput) String() string {
 func (*WorkloadAffinityTermInput) ProtoMessage() {}
 
 func (x *WorkloadAffinityTermInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[562]
+	mi := &file_kairship_proto_msgTypes[572]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51382,7 +52132,7 @@ func (x *WorkloadAffinityTermInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadAffinityTermInput.ProtoReflect.Descriptor instead.
 func (*WorkloadAffinityTermInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{562}
+	return file_kairship_proto_rawDescGZIP(), []int{572}
 }
 
 func (x *WorkloadAffinityTermInput) GetGroupByLabelKey() string {
@@ -51403,7 +52153,7 @@ type WorkloadAntiAffinityTermInput struct {
 
 func (x *WorkloadAntiAffinityTermInput) Reset() {
 	*x = WorkloadAntiAffinityTermInput{}
-	mi := &file_kairship_proto_msgTypes[563]
+	mi := &file_kairship_proto_msgTypes[573]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51415,7 +52165,7 @@ func (x *WorkloadAntiAffinityTermInput) String() string {
 func (*WorkloadAntiAffinityTermInput) ProtoMessage() {}
 
 func (x *WorkloadAntiAffinityTermInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[563]
+	mi := &file_kairship_proto_msgTypes[573]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51428,7 +52178,7 @@ func (x *WorkloadAntiAffinityTermInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadAntiAffinityTermInput.ProtoReflect.Descriptor instead.
 func (*WorkloadAntiAffinityTermInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{563}
+	return file_kairship_proto_rawDescGZIP(), []int{573}
 }
 
 func (x *WorkloadAntiAffinityTermInput) GetGroupByLabelKey() string {
@@ -51459,7 +52209,7 @@ type WorkloadAvailability struct {
 
 func (x *WorkloadAvailability) Reset() {
 	*x = WorkloadAvailability{}
-	mi := &file_kairship_proto_msgTypes[564]
+	mi := &file_kairship_proto_msgTypes[574]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51471,7 +52221,7 @@ func (x *WorkloadAvailability) String() string {
 func (*WorkloadAvailability) ProtoMessage() {}
 
 func (x *WorkloadAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[564]
+	mi := &file_kairship_proto_msgTypes[574]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51484,7 +52234,7 @@ func (x *WorkloadAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadAvailability.ProtoReflect.Descriptor instead.
 func (*WorkloadAvailability) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{564}
+	return file_kairship_proto_rawDescGZIP(), []int{574}
 }
 
 func (x *WorkloadAvailability) GetRatio() float64 {
@@ -51554,7 +52304,7 @@ type WorkloadChange struct {
 
 func (x *WorkloadChange) Reset() {
 	*x = WorkloadChange{}
-	mi := &file_kairship_proto_msgTypes[565]
+	mi := &file_kairship_proto_msgTypes[575]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51566,7 +52316,7 @@ func (x *WorkloadChange) String() string {
 func (*WorkloadChange) ProtoMessage() {}
 
 func (x *WorkloadChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[565]
+	mi := &file_kairship_proto_msgTypes[575]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51579,7 +52329,7 @@ func (x *WorkloadChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadChange.ProtoReflect.Descriptor instead.
 func (*WorkloadChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{565}
+	return file_kairship_proto_rawDescGZIP(), []int{575}
 }
 
 func (x *WorkloadChange) GetType() ChangeType_Value {
@@ -51656,7 +52406,7 @@ type WorkloadClusterUsage struct {
 
 func (x *WorkloadClusterUsage) Reset() {
 	*x = WorkloadClusterUsage{}
-	mi := &file_kairship_proto_msgTypes[566]
+	mi := &file_kairship_proto_msgTypes[576]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51668,7 +52418,7 @@ func (x *WorkloadClusterUsage) String() string {
 func (*WorkloadClusterUsage) ProtoMessage() {}
 
 func (x *WorkloadClusterUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[566]
+	mi := &file_kairship_proto_msgTypes[576]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51681,7 +52431,7 @@ func (x *WorkloadClusterUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadClusterUsage.ProtoReflect.Descriptor instead.
 func (*WorkloadClusterUsage) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{566}
+	return file_kairship_proto_rawDescGZIP(), []int{576}
 }
 
 func (x *WorkloadClusterUsage) GetClusterName() string {
@@ -51757,7 +52507,7 @@ type WorkloadConnection struct {
 
 func (x *WorkloadConnection) Reset() {
 	*x = WorkloadConnection{}
-	mi := &file_kairship_proto_msgTypes[567]
+	mi := &file_kairship_proto_msgTypes[577]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51769,7 +52519,7 @@ func (x *WorkloadConnection) String() string {
 func (*WorkloadConnection) ProtoMessage() {}
 
 func (x *WorkloadConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[567]
+	mi := &file_kairship_proto_msgTypes[577]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51782,7 +52532,7 @@ func (x *WorkloadConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadConnection.ProtoReflect.Descriptor instead.
 func (*WorkloadConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{567}
+	return file_kairship_proto_rawDescGZIP(), []int{577}
 }
 
 func (x *WorkloadConnection) GetNodes() []*Workload {
@@ -51853,7 +52603,7 @@ type WorkloadFilter struct {
 
 func (x *WorkloadFilter) Reset() {
 	*x = WorkloadFilter{}
-	mi := &file_kairship_proto_msgTypes[568]
+	mi := &file_kairship_proto_msgTypes[578]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -51865,7 +52615,7 @@ func (x *WorkloadFilter) String() string {
 func (*WorkloadFilter) ProtoMessage() {}
 
 func (x *WorkloadFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[568]
+	mi := &file_kairship_proto_msgTypes[578]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -51878,7 +52628,7 @@ func (x *WorkloadFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadFilter.ProtoReflect.Descriptor instead.
 func (*WorkloadFilter) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{568}
+	return file_kairship_proto_rawDescGZIP(), []int{578}
 }
 
 func (x *WorkloadFilter) GetInstances() []string {
@@ -52009,7 +52759,7 @@ type WorkloadRebalancer struct {
 
 func (x *WorkloadRebalancer) Reset() {
 	*x = WorkloadRebalancer{}
-	mi := &file_kairship_proto_msgTypes[569]
+	mi := &file_kairship_proto_msgTypes[579]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52021,7 +52771,7 @@ func (x *WorkloadRebalancer) String() string {
 func (*WorkloadRebalancer) ProtoMessage() {}
 
 func (x *WorkloadRebalancer) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[569]
+	mi := &file_kairship_proto_msgTypes[579]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52034,7 +52784,7 @@ func (x *WorkloadRebalancer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadRebalancer.ProtoReflect.Descriptor instead.
 func (*WorkloadRebalancer) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{569}
+	return file_kairship_proto_rawDescGZIP(), []int{579}
 }
 
 func (x *WorkloadRebalancer) GetId() string {
@@ -52152,7 +52902,7 @@ type WorkloadRebalancerConnection struct {
 
 func (x *WorkloadRebalancerConnection) Reset() {
 	*x = WorkloadRebalancerConnection{}
-	mi := &file_kairship_proto_msgTypes[570]
+	mi := &file_kairship_proto_msgTypes[580]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52164,7 +52914,7 @@ func (x *WorkloadRebalancerConnection) String() string {
 func (*WorkloadRebalancerConnection) ProtoMessage() {}
 
 func (x *WorkloadRebalancerConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[570]
+	mi := &file_kairship_proto_msgTypes[580]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52177,7 +52927,7 @@ func (x *WorkloadRebalancerConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadRebalancerConnection.ProtoReflect.Descriptor instead.
 func (*WorkloadRebalancerConnection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{570}
+	return file_kairship_proto_rawDescGZIP(), []int{580}
 }
 
 func (x *WorkloadRebalancerConnection) GetNodes() []*WorkloadRebalancer {
@@ -52219,7 +52969,7 @@ type WorkloadRebalancerSpec struct {
 
 func (x *WorkloadRebalancerSpec) Reset() {
 	*x = WorkloadRebalancerSpec{}
-	mi := &file_kairship_proto_msgTypes[571]
+	mi := &file_kairship_proto_msgTypes[581]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52231,7 +52981,7 @@ func (x *WorkloadRebalancerSpec) String() string {
 func (*WorkloadRebalancerSpec) ProtoMessage() {}
 
 func (x *WorkloadRebalancerSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[571]
+	mi := &file_kairship_proto_msgTypes[581]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52244,7 +52994,7 @@ func (x *WorkloadRebalancerSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadRebalancerSpec.ProtoReflect.Descriptor instead.
 func (*WorkloadRebalancerSpec) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{571}
+	return file_kairship_proto_rawDescGZIP(), []int{581}
 }
 
 func (x *WorkloadRebalancerSpec) GetTtlSecondsAfterFinished() int32 {
@@ -52267,7 +53017,7 @@ type WorkloadRebalancerSpecInput struct {
 
 func (x *WorkloadRebalancerSpecInput) Reset() {
 	*x = WorkloadRebalancerSpecInput{}
-	mi := &file_kairship_proto_msgTypes[572]
+	mi := &file_kairship_proto_msgTypes[582]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52279,7 +53029,7 @@ func (x *WorkloadRebalancerSpecInput) String() string {
 func (*WorkloadRebalancerSpecInput) ProtoMessage() {}
 
 func (x *WorkloadRebalancerSpecInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[572]
+	mi := &file_kairship_proto_msgTypes[582]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52292,7 +53042,7 @@ func (x *WorkloadRebalancerSpecInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadRebalancerSpecInput.ProtoReflect.Descriptor instead.
 func (*WorkloadRebalancerSpecInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{572}
+	return file_kairship_proto_rawDescGZIP(), []int{582}
 }
 
 func (x *WorkloadRebalancerSpecInput) GetWorkloads() []*RebalanceTargetInput {
@@ -52332,7 +53082,7 @@ type WorkloadRevision struct {
 
 func (x *WorkloadRevision) Reset() {
 	*x = WorkloadRevision{}
-	mi := &file_kairship_proto_msgTypes[573]
+	mi := &file_kairship_proto_msgTypes[583]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52344,7 +53094,7 @@ func (x *WorkloadRevision) String() string {
 func (*WorkloadRevision) ProtoMessage() {}
 
 func (x *WorkloadRevision) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[573]
+	mi := &file_kairship_proto_msgTypes[583]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52357,7 +53107,7 @@ func (x *WorkloadRevision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadRevision.ProtoReflect.Descriptor instead.
 func (*WorkloadRevision) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{573}
+	return file_kairship_proto_rawDescGZIP(), []int{583}
 }
 
 func (x *WorkloadRevision) GetClusterName() string {
@@ -52423,7 +53173,7 @@ type WorkloadRevisionList struct {
 
 func (x *WorkloadRevisionList) Reset() {
 	*x = WorkloadRevisionList{}
-	mi := &file_kairship_proto_msgTypes[574]
+	mi := &file_kairship_proto_msgTypes[584]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52435,7 +53185,7 @@ func (x *WorkloadRevisionList) String() string {
 func (*WorkloadRevisionList) ProtoMessage() {}
 
 func (x *WorkloadRevisionList) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[574]
+	mi := &file_kairship_proto_msgTypes[584]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52448,7 +53198,7 @@ func (x *WorkloadRevisionList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadRevisionList.ProtoReflect.Descriptor instead.
 func (*WorkloadRevisionList) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{574}
+	return file_kairship_proto_rawDescGZIP(), []int{584}
 }
 
 func (x *WorkloadRevisionList) GetNodes() []*WorkloadRevision {
@@ -52493,7 +53243,7 @@ type WorkloadUsage struct {
 
 func (x *WorkloadUsage) Reset() {
 	*x = WorkloadUsage{}
-	mi := &file_kairship_proto_msgTypes[575]
+	mi := &file_kairship_proto_msgTypes[585]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52505,7 +53255,7 @@ func (x *WorkloadUsage) String() string {
 func (*WorkloadUsage) ProtoMessage() {}
 
 func (x *WorkloadUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[575]
+	mi := &file_kairship_proto_msgTypes[585]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52518,7 +53268,7 @@ func (x *WorkloadUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadUsage.ProtoReflect.Descriptor instead.
 func (*WorkloadUsage) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{575}
+	return file_kairship_proto_rawDescGZIP(), []int{585}
 }
 
 func (x *WorkloadUsage) GetCpu() float64 {
@@ -52613,7 +53363,7 @@ type WrittenObject struct {
 
 func (x *WrittenObject) Reset() {
 	*x = WrittenObject{}
-	mi := &file_kairship_proto_msgTypes[576]
+	mi := &file_kairship_proto_msgTypes[586]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52625,7 +53375,7 @@ func (x *WrittenObject) String() string {
 func (*WrittenObject) ProtoMessage() {}
 
 func (x *WrittenObject) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[576]
+	mi := &file_kairship_proto_msgTypes[586]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52638,7 +53388,7 @@ func (x *WrittenObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WrittenObject.ProtoReflect.Descriptor instead.
 func (*WrittenObject) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{576}
+	return file_kairship_proto_rawDescGZIP(), []int{586}
 }
 
 func (x *WrittenObject) GetArgument() string {
@@ -52726,7 +53476,7 @@ type YAMLPatchOperationInput struct {
 
 func (x *YAMLPatchOperationInput) Reset() {
 	*x = YAMLPatchOperationInput{}
-	mi := &file_kairship_proto_msgTypes[577]
+	mi := &file_kairship_proto_msgTypes[587]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52738,7 +53488,7 @@ func (x *YAMLPatchOperationInput) String() string {
 func (*YAMLPatchOperationInput) ProtoMessage() {}
 
 func (x *YAMLPatchOperationInput) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[577]
+	mi := &file_kairship_proto_msgTypes[587]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52751,7 +53501,7 @@ func (x *YAMLPatchOperationInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use YAMLPatchOperationInput.ProtoReflect.Descriptor instead.
 func (*YAMLPatchOperationInput) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{577}
+	return file_kairship_proto_rawDescGZIP(), []int{587}
 }
 
 func (x *YAMLPatchOperationInput) GetSubPath() string {
@@ -52784,7 +53534,7 @@ type AccessVerb struct {
 
 func (x *AccessVerb) Reset() {
 	*x = AccessVerb{}
-	mi := &file_kairship_proto_msgTypes[578]
+	mi := &file_kairship_proto_msgTypes[588]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52796,7 +53546,7 @@ func (x *AccessVerb) String() string {
 func (*AccessVerb) ProtoMessage() {}
 
 func (x *AccessVerb) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[578]
+	mi := &file_kairship_proto_msgTypes[588]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52809,7 +53559,7 @@ func (x *AccessVerb) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessVerb.ProtoReflect.Descriptor instead.
 func (*AccessVerb) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{578}
+	return file_kairship_proto_rawDescGZIP(), []int{588}
 }
 
 // When a change of a policy takes effect.
@@ -52821,7 +53571,7 @@ type ActivationPreference struct {
 
 func (x *ActivationPreference) Reset() {
 	*x = ActivationPreference{}
-	mi := &file_kairship_proto_msgTypes[579]
+	mi := &file_kairship_proto_msgTypes[589]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52833,7 +53583,7 @@ func (x *ActivationPreference) String() string {
 func (*ActivationPreference) ProtoMessage() {}
 
 func (x *ActivationPreference) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[579]
+	mi := &file_kairship_proto_msgTypes[589]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52846,7 +53596,7 @@ func (x *ActivationPreference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivationPreference.ProtoReflect.Descriptor instead.
 func (*ActivationPreference) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{579}
+	return file_kairship_proto_rawDescGZIP(), []int{589}
 }
 
 // What became of a change.
@@ -52858,7 +53608,7 @@ type ActivityOutcome struct {
 
 func (x *ActivityOutcome) Reset() {
 	*x = ActivityOutcome{}
-	mi := &file_kairship_proto_msgTypes[580]
+	mi := &file_kairship_proto_msgTypes[590]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52870,7 +53620,7 @@ func (x *ActivityOutcome) String() string {
 func (*ActivityOutcome) ProtoMessage() {}
 
 func (x *ActivityOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[580]
+	mi := &file_kairship_proto_msgTypes[590]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52883,7 +53633,7 @@ func (x *ActivityOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityOutcome.ProtoReflect.Descriptor instead.
 func (*ActivityOutcome) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{580}
+	return file_kairship_proto_rawDescGZIP(), []int{590}
 }
 
 // What was done, or was to be done, with an object.
@@ -52895,7 +53645,7 @@ type ActivityVerb struct {
 
 func (x *ActivityVerb) Reset() {
 	*x = ActivityVerb{}
-	mi := &file_kairship_proto_msgTypes[581]
+	mi := &file_kairship_proto_msgTypes[591]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52907,7 +53657,7 @@ func (x *ActivityVerb) String() string {
 func (*ActivityVerb) ProtoMessage() {}
 
 func (x *ActivityVerb) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[581]
+	mi := &file_kairship_proto_msgTypes[591]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52920,7 +53670,7 @@ func (x *ActivityVerb) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityVerb.ProtoReflect.Descriptor instead.
 func (*ActivityVerb) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{581}
+	return file_kairship_proto_rawDescGZIP(), []int{591}
 }
 
 // The way by which a change came.
@@ -52932,7 +53682,7 @@ type ActivityWay struct {
 
 func (x *ActivityWay) Reset() {
 	*x = ActivityWay{}
-	mi := &file_kairship_proto_msgTypes[582]
+	mi := &file_kairship_proto_msgTypes[592]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52944,7 +53694,7 @@ func (x *ActivityWay) String() string {
 func (*ActivityWay) ProtoMessage() {}
 
 func (x *ActivityWay) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[582]
+	mi := &file_kairship_proto_msgTypes[592]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52957,7 +53707,7 @@ func (x *ActivityWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityWay.ProtoReflect.Descriptor instead.
 func (*ActivityWay) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{582}
+	return file_kairship_proto_rawDescGZIP(), []int{592}
 }
 
 // What an event of a subscription tells.
@@ -52969,7 +53719,7 @@ type ChangeType struct {
 
 func (x *ChangeType) Reset() {
 	*x = ChangeType{}
-	mi := &file_kairship_proto_msgTypes[583]
+	mi := &file_kairship_proto_msgTypes[593]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52981,7 +53731,7 @@ func (x *ChangeType) String() string {
 func (*ChangeType) ProtoMessage() {}
 
 func (x *ChangeType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[583]
+	mi := &file_kairship_proto_msgTypes[593]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -52994,7 +53744,7 @@ func (x *ChangeType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeType.ProtoReflect.Descriptor instead.
 func (*ChangeType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{583}
+	return file_kairship_proto_rawDescGZIP(), []int{593}
 }
 
 // How member clusters are lost.
@@ -53006,7 +53756,7 @@ type ClusterLossMode struct {
 
 func (x *ClusterLossMode) Reset() {
 	*x = ClusterLossMode{}
-	mi := &file_kairship_proto_msgTypes[584]
+	mi := &file_kairship_proto_msgTypes[594]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53018,7 +53768,7 @@ func (x *ClusterLossMode) String() string {
 func (*ClusterLossMode) ProtoMessage() {}
 
 func (x *ClusterLossMode) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[584]
+	mi := &file_kairship_proto_msgTypes[594]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53031,7 +53781,7 @@ func (x *ClusterLossMode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterLossMode.ProtoReflect.Descriptor instead.
 func (*ClusterLossMode) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{584}
+	return file_kairship_proto_rawDescGZIP(), []int{594}
 }
 
 // What nodes can be ordered by.
@@ -53043,7 +53793,7 @@ type ClusterNodeOrderField struct {
 
 func (x *ClusterNodeOrderField) Reset() {
 	*x = ClusterNodeOrderField{}
-	mi := &file_kairship_proto_msgTypes[585]
+	mi := &file_kairship_proto_msgTypes[595]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53055,7 +53805,7 @@ func (x *ClusterNodeOrderField) String() string {
 func (*ClusterNodeOrderField) ProtoMessage() {}
 
 func (x *ClusterNodeOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[585]
+	mi := &file_kairship_proto_msgTypes[595]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53068,7 +53818,7 @@ func (x *ClusterNodeOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterNodeOrderField.ProtoReflect.Descriptor instead.
 func (*ClusterNodeOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{585}
+	return file_kairship_proto_rawDescGZIP(), []int{595}
 }
 
 // What clusters can be ordered by.
@@ -53080,7 +53830,7 @@ type ClusterOrderField struct {
 
 func (x *ClusterOrderField) Reset() {
 	*x = ClusterOrderField{}
-	mi := &file_kairship_proto_msgTypes[586]
+	mi := &file_kairship_proto_msgTypes[596]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53092,7 +53842,7 @@ func (x *ClusterOrderField) String() string {
 func (*ClusterOrderField) ProtoMessage() {}
 
 func (x *ClusterOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[586]
+	mi := &file_kairship_proto_msgTypes[596]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53105,7 +53855,7 @@ func (x *ClusterOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterOrderField.ProtoReflect.Descriptor instead.
 func (*ClusterOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{586}
+	return file_kairship_proto_rawDescGZIP(), []int{596}
 }
 
 // What a cluster of the inventory is.
@@ -53117,7 +53867,7 @@ type ClusterType struct {
 
 func (x *ClusterType) Reset() {
 	*x = ClusterType{}
-	mi := &file_kairship_proto_msgTypes[587]
+	mi := &file_kairship_proto_msgTypes[597]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53129,7 +53879,7 @@ func (x *ClusterType) String() string {
 func (*ClusterType) ProtoMessage() {}
 
 func (x *ClusterType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[587]
+	mi := &file_kairship_proto_msgTypes[597]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53142,7 +53892,7 @@ func (x *ClusterType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterType.ProtoReflect.Descriptor instead.
 func (*ClusterType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{587}
+	return file_kairship_proto_rawDescGZIP(), []int{597}
 }
 
 // What happens where a cluster has an object of that name already.
@@ -53154,7 +53904,7 @@ type ConflictResolution struct {
 
 func (x *ConflictResolution) Reset() {
 	*x = ConflictResolution{}
-	mi := &file_kairship_proto_msgTypes[588]
+	mi := &file_kairship_proto_msgTypes[598]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53166,7 +53916,7 @@ func (x *ConflictResolution) String() string {
 func (*ConflictResolution) ProtoMessage() {}
 
 func (x *ConflictResolution) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[588]
+	mi := &file_kairship_proto_msgTypes[598]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53179,7 +53929,7 @@ func (x *ConflictResolution) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConflictResolution.ProtoReflect.Descriptor instead.
 func (*ConflictResolution) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{588}
+	return file_kairship_proto_rawDescGZIP(), []int{598}
 }
 
 // What becomes of a Managed instance's Karmada when the instance is deleted.
@@ -53191,7 +53941,7 @@ type DeletionPolicy struct {
 
 func (x *DeletionPolicy) Reset() {
 	*x = DeletionPolicy{}
-	mi := &file_kairship_proto_msgTypes[589]
+	mi := &file_kairship_proto_msgTypes[599]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53203,7 +53953,7 @@ func (x *DeletionPolicy) String() string {
 func (*DeletionPolicy) ProtoMessage() {}
 
 func (x *DeletionPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[589]
+	mi := &file_kairship_proto_msgTypes[599]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53216,7 +53966,7 @@ func (x *DeletionPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionPolicy.ProtoReflect.Descriptor instead.
 func (*DeletionPolicy) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{589}
+	return file_kairship_proto_rawDescGZIP(), []int{599}
 }
 
 // What becomes of what an object owns.
@@ -53228,7 +53978,7 @@ type DeletionPropagation struct {
 
 func (x *DeletionPropagation) Reset() {
 	*x = DeletionPropagation{}
-	mi := &file_kairship_proto_msgTypes[590]
+	mi := &file_kairship_proto_msgTypes[600]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53240,7 +53990,7 @@ func (x *DeletionPropagation) String() string {
 func (*DeletionPropagation) ProtoMessage() {}
 
 func (x *DeletionPropagation) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[590]
+	mi := &file_kairship_proto_msgTypes[600]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53253,7 +54003,7 @@ func (x *DeletionPropagation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionPropagation.ProtoReflect.Descriptor instead.
 func (*DeletionPropagation) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{590}
+	return file_kairship_proto_rawDescGZIP(), []int{600}
 }
 
 // What Karmada does about fields that differ in a member cluster.
@@ -53265,7 +54015,7 @@ type DriftAction struct {
 
 func (x *DriftAction) Reset() {
 	*x = DriftAction{}
-	mi := &file_kairship_proto_msgTypes[591]
+	mi := &file_kairship_proto_msgTypes[601]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53277,7 +54027,7 @@ func (x *DriftAction) String() string {
 func (*DriftAction) ProtoMessage() {}
 
 func (x *DriftAction) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[591]
+	mi := &file_kairship_proto_msgTypes[601]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53290,7 +54040,7 @@ func (x *DriftAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriftAction.ProtoReflect.Descriptor instead.
 func (*DriftAction) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{591}
+	return file_kairship_proto_rawDescGZIP(), []int{601}
 }
 
 // What weights are computed from.
@@ -53302,7 +54052,7 @@ type DynamicWeightFactor struct {
 
 func (x *DynamicWeightFactor) Reset() {
 	*x = DynamicWeightFactor{}
-	mi := &file_kairship_proto_msgTypes[592]
+	mi := &file_kairship_proto_msgTypes[602]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53314,7 +54064,7 @@ func (x *DynamicWeightFactor) String() string {
 func (*DynamicWeightFactor) ProtoMessage() {}
 
 func (x *DynamicWeightFactor) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[592]
+	mi := &file_kairship_proto_msgTypes[602]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53327,7 +54077,7 @@ func (x *DynamicWeightFactor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DynamicWeightFactor.ProtoReflect.Descriptor instead.
 func (*DynamicWeightFactor) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{592}
+	return file_kairship_proto_rawDescGZIP(), []int{602}
 }
 
 // What events can be ordered by.
@@ -53339,7 +54089,7 @@ type EventOrderField struct {
 
 func (x *EventOrderField) Reset() {
 	*x = EventOrderField{}
-	mi := &file_kairship_proto_msgTypes[593]
+	mi := &file_kairship_proto_msgTypes[603]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53351,7 +54101,7 @@ func (x *EventOrderField) String() string {
 func (*EventOrderField) ProtoMessage() {}
 
 func (x *EventOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[593]
+	mi := &file_kairship_proto_msgTypes[603]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53364,7 +54114,7 @@ func (x *EventOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventOrderField.ProtoReflect.Descriptor instead.
 func (*EventOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{593}
+	return file_kairship_proto_rawDescGZIP(), []int{603}
 }
 
 // What a reason is about.
@@ -53376,7 +54126,7 @@ type ExplanationCode struct {
 
 func (x *ExplanationCode) Reset() {
 	*x = ExplanationCode{}
-	mi := &file_kairship_proto_msgTypes[594]
+	mi := &file_kairship_proto_msgTypes[604]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53388,7 +54138,7 @@ func (x *ExplanationCode) String() string {
 func (*ExplanationCode) ProtoMessage() {}
 
 func (x *ExplanationCode) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[594]
+	mi := &file_kairship_proto_msgTypes[604]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53401,7 +54151,7 @@ func (x *ExplanationCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplanationCode.ProtoReflect.Descriptor instead.
 func (*ExplanationCode) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{594}
+	return file_kairship_proto_rawDescGZIP(), []int{604}
 }
 
 // How far the propagation is in a stage.
@@ -53413,7 +54163,7 @@ type ExplanationState struct {
 
 func (x *ExplanationState) Reset() {
 	*x = ExplanationState{}
-	mi := &file_kairship_proto_msgTypes[595]
+	mi := &file_kairship_proto_msgTypes[605]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53425,7 +54175,7 @@ func (x *ExplanationState) String() string {
 func (*ExplanationState) ProtoMessage() {}
 
 func (x *ExplanationState) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[595]
+	mi := &file_kairship_proto_msgTypes[605]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53438,7 +54188,7 @@ func (x *ExplanationState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplanationState.ProtoReflect.Descriptor instead.
 func (*ExplanationState) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{595}
+	return file_kairship_proto_rawDescGZIP(), []int{605}
 }
 
 // How a Service is exposed.
@@ -53450,7 +54200,7 @@ type ExposureType struct {
 
 func (x *ExposureType) Reset() {
 	*x = ExposureType{}
-	mi := &file_kairship_proto_msgTypes[596]
+	mi := &file_kairship_proto_msgTypes[606]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53462,7 +54212,7 @@ func (x *ExposureType) String() string {
 func (*ExposureType) ProtoMessage() {}
 
 func (x *ExposureType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[596]
+	mi := &file_kairship_proto_msgTypes[606]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53475,7 +54225,7 @@ func (x *ExposureType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExposureType.ProtoReflect.Descriptor instead.
 func (*ExposureType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{596}
+	return file_kairship_proto_rawDescGZIP(), []int{606}
 }
 
 // How a field is compared.
@@ -53487,7 +54237,7 @@ type FieldSelectorOperator struct {
 
 func (x *FieldSelectorOperator) Reset() {
 	*x = FieldSelectorOperator{}
-	mi := &file_kairship_proto_msgTypes[597]
+	mi := &file_kairship_proto_msgTypes[607]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53499,7 +54249,7 @@ func (x *FieldSelectorOperator) String() string {
 func (*FieldSelectorOperator) ProtoMessage() {}
 
 func (x *FieldSelectorOperator) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[597]
+	mi := &file_kairship_proto_msgTypes[607]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53512,7 +54262,7 @@ func (x *FieldSelectorOperator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldSelectorOperator.ProtoReflect.Descriptor instead.
 func (*FieldSelectorOperator) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{597}
+	return file_kairship_proto_rawDescGZIP(), []int{607}
 }
 
 // Where an answer was read.
@@ -53524,7 +54274,7 @@ type FreshnessSource struct {
 
 func (x *FreshnessSource) Reset() {
 	*x = FreshnessSource{}
-	mi := &file_kairship_proto_msgTypes[598]
+	mi := &file_kairship_proto_msgTypes[608]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53536,7 +54286,7 @@ func (x *FreshnessSource) String() string {
 func (*FreshnessSource) ProtoMessage() {}
 
 func (x *FreshnessSource) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[598]
+	mi := &file_kairship_proto_msgTypes[608]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53549,7 +54299,7 @@ func (x *FreshnessSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreshnessSource.ProtoReflect.Descriptor instead.
 func (*FreshnessSource) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{598}
+	return file_kairship_proto_rawDescGZIP(), []int{608}
 }
 
 // A part of an image, which is `[registry/]repository[:tag]`.
@@ -53561,7 +54311,7 @@ type ImageComponent struct {
 
 func (x *ImageComponent) Reset() {
 	*x = ImageComponent{}
-	mi := &file_kairship_proto_msgTypes[599]
+	mi := &file_kairship_proto_msgTypes[609]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53573,7 +54323,7 @@ func (x *ImageComponent) String() string {
 func (*ImageComponent) ProtoMessage() {}
 
 func (x *ImageComponent) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[599]
+	mi := &file_kairship_proto_msgTypes[609]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53586,7 +54336,7 @@ func (x *ImageComponent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImageComponent.ProtoReflect.Descriptor instead.
 func (*ImageComponent) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{599}
+	return file_kairship_proto_rawDescGZIP(), []int{609}
 }
 
 // What images can be ordered by.
@@ -53598,7 +54348,7 @@ type ImageOrderField struct {
 
 func (x *ImageOrderField) Reset() {
 	*x = ImageOrderField{}
-	mi := &file_kairship_proto_msgTypes[600]
+	mi := &file_kairship_proto_msgTypes[610]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53610,7 +54360,7 @@ func (x *ImageOrderField) String() string {
 func (*ImageOrderField) ProtoMessage() {}
 
 func (x *ImageOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[600]
+	mi := &file_kairship_proto_msgTypes[610]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53623,7 +54373,7 @@ func (x *ImageOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImageOrderField.ProtoReflect.Descriptor instead.
 func (*ImageOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{600}
+	return file_kairship_proto_rawDescGZIP(), []int{610}
 }
 
 // The checks before an upgrade.
@@ -53635,7 +54385,7 @@ type InstanceCheckName struct {
 
 func (x *InstanceCheckName) Reset() {
 	*x = InstanceCheckName{}
-	mi := &file_kairship_proto_msgTypes[601]
+	mi := &file_kairship_proto_msgTypes[611]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53647,7 +54397,7 @@ func (x *InstanceCheckName) String() string {
 func (*InstanceCheckName) ProtoMessage() {}
 
 func (x *InstanceCheckName) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[601]
+	mi := &file_kairship_proto_msgTypes[611]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53660,7 +54410,7 @@ func (x *InstanceCheckName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceCheckName.ProtoReflect.Descriptor instead.
 func (*InstanceCheckName) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{601}
+	return file_kairship_proto_rawDescGZIP(), []int{611}
 }
 
 // How far an application has come in an instance.
@@ -53672,7 +54422,7 @@ type InstanceDeploymentOutcome struct {
 
 func (x *InstanceDeploymentOutcome) Reset() {
 	*x = InstanceDeploymentOutcome{}
-	mi := &file_kairship_proto_msgTypes[602]
+	mi := &file_kairship_proto_msgTypes[612]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53684,7 +54434,7 @@ func (x *InstanceDeploymentOutcome) String() string {
 func (*InstanceDeploymentOutcome) ProtoMessage() {}
 
 func (x *InstanceDeploymentOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[602]
+	mi := &file_kairship_proto_msgTypes[612]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53697,7 +54447,7 @@ func (x *InstanceDeploymentOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceDeploymentOutcome.ProtoReflect.Descriptor instead.
 func (*InstanceDeploymentOutcome) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{602}
+	return file_kairship_proto_rawDescGZIP(), []int{612}
 }
 
 // How an instance came to be.
@@ -53709,7 +54459,7 @@ type InstanceMode struct {
 
 func (x *InstanceMode) Reset() {
 	*x = InstanceMode{}
-	mi := &file_kairship_proto_msgTypes[603]
+	mi := &file_kairship_proto_msgTypes[613]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53721,7 +54471,7 @@ func (x *InstanceMode) String() string {
 func (*InstanceMode) ProtoMessage() {}
 
 func (x *InstanceMode) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[603]
+	mi := &file_kairship_proto_msgTypes[613]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53734,7 +54484,7 @@ func (x *InstanceMode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceMode.ProtoReflect.Descriptor instead.
 func (*InstanceMode) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{603}
+	return file_kairship_proto_rawDescGZIP(), []int{613}
 }
 
 // What instances can be ordered by.
@@ -53746,7 +54496,7 @@ type InstanceOrderField struct {
 
 func (x *InstanceOrderField) Reset() {
 	*x = InstanceOrderField{}
-	mi := &file_kairship_proto_msgTypes[604]
+	mi := &file_kairship_proto_msgTypes[614]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53758,7 +54508,7 @@ func (x *InstanceOrderField) String() string {
 func (*InstanceOrderField) ProtoMessage() {}
 
 func (x *InstanceOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[604]
+	mi := &file_kairship_proto_msgTypes[614]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53771,7 +54521,7 @@ func (x *InstanceOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceOrderField.ProtoReflect.Descriptor instead.
 func (*InstanceOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{604}
+	return file_kairship_proto_rawDescGZIP(), []int{614}
 }
 
 // A role on an instance.
@@ -53783,7 +54533,7 @@ type InstanceRole struct {
 
 func (x *InstanceRole) Reset() {
 	*x = InstanceRole{}
-	mi := &file_kairship_proto_msgTypes[605]
+	mi := &file_kairship_proto_msgTypes[615]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53795,7 +54545,7 @@ func (x *InstanceRole) String() string {
 func (*InstanceRole) ProtoMessage() {}
 
 func (x *InstanceRole) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[605]
+	mi := &file_kairship_proto_msgTypes[615]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53808,7 +54558,7 @@ func (x *InstanceRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceRole.ProtoReflect.Descriptor instead.
 func (*InstanceRole) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{605}
+	return file_kairship_proto_rawDescGZIP(), []int{615}
 }
 
 // What an instance is doing.
@@ -53820,7 +54570,7 @@ type InstanceState struct {
 
 func (x *InstanceState) Reset() {
 	*x = InstanceState{}
-	mi := &file_kairship_proto_msgTypes[606]
+	mi := &file_kairship_proto_msgTypes[616]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53832,7 +54582,7 @@ func (x *InstanceState) String() string {
 func (*InstanceState) ProtoMessage() {}
 
 func (x *InstanceState) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[606]
+	mi := &file_kairship_proto_msgTypes[616]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53845,7 +54595,7 @@ func (x *InstanceState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceState.ProtoReflect.Descriptor instead.
 func (*InstanceState) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{606}
+	return file_kairship_proto_rawDescGZIP(), []int{616}
 }
 
 // A kind of Karmada's own API that is no policy.
@@ -53857,7 +54607,7 @@ type KarmadaResourceKind struct {
 
 func (x *KarmadaResourceKind) Reset() {
 	*x = KarmadaResourceKind{}
-	mi := &file_kairship_proto_msgTypes[607]
+	mi := &file_kairship_proto_msgTypes[617]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53869,7 +54619,7 @@ func (x *KarmadaResourceKind) String() string {
 func (*KarmadaResourceKind) ProtoMessage() {}
 
 func (x *KarmadaResourceKind) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[607]
+	mi := &file_kairship_proto_msgTypes[617]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53882,7 +54632,7 @@ func (x *KarmadaResourceKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KarmadaResourceKind.ProtoReflect.Descriptor instead.
 func (*KarmadaResourceKind) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{607}
+	return file_kairship_proto_rawDescGZIP(), []int{617}
 }
 
 // What objects of Karmada's own API can be ordered by.
@@ -53894,7 +54644,7 @@ type KarmadaResourceOrderField struct {
 
 func (x *KarmadaResourceOrderField) Reset() {
 	*x = KarmadaResourceOrderField{}
-	mi := &file_kairship_proto_msgTypes[608]
+	mi := &file_kairship_proto_msgTypes[618]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53906,7 +54656,7 @@ func (x *KarmadaResourceOrderField) String() string {
 func (*KarmadaResourceOrderField) ProtoMessage() {}
 
 func (x *KarmadaResourceOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[608]
+	mi := &file_kairship_proto_msgTypes[618]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53919,7 +54669,7 @@ func (x *KarmadaResourceOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KarmadaResourceOrderField.ProtoReflect.Descriptor instead.
 func (*KarmadaResourceOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{608}
+	return file_kairship_proto_rawDescGZIP(), []int{618}
 }
 
 // How a label is compared.
@@ -53931,7 +54681,7 @@ type LabelSelectorOperator struct {
 
 func (x *LabelSelectorOperator) Reset() {
 	*x = LabelSelectorOperator{}
-	mi := &file_kairship_proto_msgTypes[609]
+	mi := &file_kairship_proto_msgTypes[619]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53943,7 +54693,7 @@ func (x *LabelSelectorOperator) String() string {
 func (*LabelSelectorOperator) ProtoMessage() {}
 
 func (x *LabelSelectorOperator) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[609]
+	mi := &file_kairship_proto_msgTypes[619]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53956,7 +54706,7 @@ func (x *LabelSelectorOperator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelSelectorOperator.ProtoReflect.Descriptor instead.
 func (*LabelSelectorOperator) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{609}
+	return file_kairship_proto_rawDescGZIP(), []int{619}
 }
 
 // What was done with an object of the manifests.
@@ -53968,7 +54718,7 @@ type ManifestAction struct {
 
 func (x *ManifestAction) Reset() {
 	*x = ManifestAction{}
-	mi := &file_kairship_proto_msgTypes[610]
+	mi := &file_kairship_proto_msgTypes[620]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -53980,7 +54730,7 @@ func (x *ManifestAction) String() string {
 func (*ManifestAction) ProtoMessage() {}
 
 func (x *ManifestAction) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[610]
+	mi := &file_kairship_proto_msgTypes[620]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -53993,7 +54743,7 @@ func (x *ManifestAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManifestAction.ProtoReflect.Descriptor instead.
 func (*ManifestAction) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{610}
+	return file_kairship_proto_rawDescGZIP(), []int{620}
 }
 
 // What a change makes of a manifest in a member cluster.
@@ -54005,7 +54755,7 @@ type ManifestEffect struct {
 
 func (x *ManifestEffect) Reset() {
 	*x = ManifestEffect{}
-	mi := &file_kairship_proto_msgTypes[611]
+	mi := &file_kairship_proto_msgTypes[621]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54017,7 +54767,7 @@ func (x *ManifestEffect) String() string {
 func (*ManifestEffect) ProtoMessage() {}
 
 func (x *ManifestEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[611]
+	mi := &file_kairship_proto_msgTypes[621]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54030,7 +54780,7 @@ func (x *ManifestEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManifestEffect.ProtoReflect.Descriptor instead.
 func (*ManifestEffect) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{611}
+	return file_kairship_proto_rawDescGZIP(), []int{621}
 }
 
 // What member clusters can be ordered by.
@@ -54042,7 +54792,7 @@ type MemberClusterOrderField struct {
 
 func (x *MemberClusterOrderField) Reset() {
 	*x = MemberClusterOrderField{}
-	mi := &file_kairship_proto_msgTypes[612]
+	mi := &file_kairship_proto_msgTypes[622]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54054,7 +54804,7 @@ func (x *MemberClusterOrderField) String() string {
 func (*MemberClusterOrderField) ProtoMessage() {}
 
 func (x *MemberClusterOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[612]
+	mi := &file_kairship_proto_msgTypes[622]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54067,7 +54817,7 @@ func (x *MemberClusterOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberClusterOrderField.ProtoReflect.Descriptor instead.
 func (*MemberClusterOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{612}
+	return file_kairship_proto_rawDescGZIP(), []int{622}
 }
 
 // Where a metric is measured.
@@ -54079,7 +54829,7 @@ type MetricSourceType struct {
 
 func (x *MetricSourceType) Reset() {
 	*x = MetricSourceType{}
-	mi := &file_kairship_proto_msgTypes[613]
+	mi := &file_kairship_proto_msgTypes[623]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54091,7 +54841,7 @@ func (x *MetricSourceType) String() string {
 func (*MetricSourceType) ProtoMessage() {}
 
 func (x *MetricSourceType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[613]
+	mi := &file_kairship_proto_msgTypes[623]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54104,7 +54854,7 @@ func (x *MetricSourceType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricSourceType.ProtoReflect.Descriptor instead.
 func (*MetricSourceType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{613}
+	return file_kairship_proto_rawDescGZIP(), []int{623}
 }
 
 // What the value of a metric is.
@@ -54116,7 +54866,7 @@ type MetricTargetType struct {
 
 func (x *MetricTargetType) Reset() {
 	*x = MetricTargetType{}
-	mi := &file_kairship_proto_msgTypes[614]
+	mi := &file_kairship_proto_msgTypes[624]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54128,7 +54878,7 @@ func (x *MetricTargetType) String() string {
 func (*MetricTargetType) ProtoMessage() {}
 
 func (x *MetricTargetType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[614]
+	mi := &file_kairship_proto_msgTypes[624]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54141,7 +54891,7 @@ func (x *MetricTargetType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricTargetType.ProtoReflect.Descriptor instead.
 func (*MetricTargetType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{614}
+	return file_kairship_proto_rawDescGZIP(), []int{624}
 }
 
 // What namespaces can be ordered by.
@@ -54153,7 +54903,7 @@ type NamespaceOrderField struct {
 
 func (x *NamespaceOrderField) Reset() {
 	*x = NamespaceOrderField{}
-	mi := &file_kairship_proto_msgTypes[615]
+	mi := &file_kairship_proto_msgTypes[625]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54165,7 +54915,7 @@ func (x *NamespaceOrderField) String() string {
 func (*NamespaceOrderField) ProtoMessage() {}
 
 func (x *NamespaceOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[615]
+	mi := &file_kairship_proto_msgTypes[625]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54178,7 +54928,7 @@ func (x *NamespaceOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamespaceOrderField.ProtoReflect.Descriptor instead.
 func (*NamespaceOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{615}
+	return file_kairship_proto_rawDescGZIP(), []int{625}
 }
 
 // What an operation is to do.
@@ -54190,7 +54940,7 @@ type OperationKind struct {
 
 func (x *OperationKind) Reset() {
 	*x = OperationKind{}
-	mi := &file_kairship_proto_msgTypes[616]
+	mi := &file_kairship_proto_msgTypes[626]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54202,7 +54952,7 @@ func (x *OperationKind) String() string {
 func (*OperationKind) ProtoMessage() {}
 
 func (x *OperationKind) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[616]
+	mi := &file_kairship_proto_msgTypes[626]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54215,7 +54965,7 @@ func (x *OperationKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationKind.ProtoReflect.Descriptor instead.
 func (*OperationKind) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{616}
+	return file_kairship_proto_rawDescGZIP(), []int{626}
 }
 
 // Whether an operation is over.
@@ -54227,7 +54977,7 @@ type OperationState struct {
 
 func (x *OperationState) Reset() {
 	*x = OperationState{}
-	mi := &file_kairship_proto_msgTypes[617]
+	mi := &file_kairship_proto_msgTypes[627]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54239,7 +54989,7 @@ func (x *OperationState) String() string {
 func (*OperationState) ProtoMessage() {}
 
 func (x *OperationState) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[617]
+	mi := &file_kairship_proto_msgTypes[627]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54252,7 +55002,7 @@ func (x *OperationState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationState.ProtoReflect.Descriptor instead.
 func (*OperationState) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{617}
+	return file_kairship_proto_rawDescGZIP(), []int{627}
 }
 
 // The steps of operations.
@@ -54264,7 +55014,7 @@ type OperationStepName struct {
 
 func (x *OperationStepName) Reset() {
 	*x = OperationStepName{}
-	mi := &file_kairship_proto_msgTypes[618]
+	mi := &file_kairship_proto_msgTypes[628]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54276,7 +55026,7 @@ func (x *OperationStepName) String() string {
 func (*OperationStepName) ProtoMessage() {}
 
 func (x *OperationStepName) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[618]
+	mi := &file_kairship_proto_msgTypes[628]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54289,7 +55039,7 @@ func (x *OperationStepName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationStepName.ProtoReflect.Descriptor instead.
 func (*OperationStepName) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{618}
+	return file_kairship_proto_rawDescGZIP(), []int{628}
 }
 
 // How far a step has come.
@@ -54301,7 +55051,7 @@ type OperationStepState struct {
 
 func (x *OperationStepState) Reset() {
 	*x = OperationStepState{}
-	mi := &file_kairship_proto_msgTypes[619]
+	mi := &file_kairship_proto_msgTypes[629]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54313,7 +55063,7 @@ func (x *OperationStepState) String() string {
 func (*OperationStepState) ProtoMessage() {}
 
 func (x *OperationStepState) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[619]
+	mi := &file_kairship_proto_msgTypes[629]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54326,7 +55076,7 @@ func (x *OperationStepState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationStepState.ProtoReflect.Descriptor instead.
 func (*OperationStepState) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{619}
+	return file_kairship_proto_rawDescGZIP(), []int{629}
 }
 
 // Which way a list runs.
@@ -54338,7 +55088,7 @@ type OrderDirection struct {
 
 func (x *OrderDirection) Reset() {
 	*x = OrderDirection{}
-	mi := &file_kairship_proto_msgTypes[620]
+	mi := &file_kairship_proto_msgTypes[630]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54350,7 +55100,7 @@ func (x *OrderDirection) String() string {
 func (*OrderDirection) ProtoMessage() {}
 
 func (x *OrderDirection) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[620]
+	mi := &file_kairship_proto_msgTypes[630]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54363,7 +55113,7 @@ func (x *OrderDirection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderDirection.ProtoReflect.Descriptor instead.
 func (*OrderDirection) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{620}
+	return file_kairship_proto_rawDescGZIP(), []int{630}
 }
 
 // What is done.
@@ -54375,7 +55125,7 @@ type OverriderOperator struct {
 
 func (x *OverriderOperator) Reset() {
 	*x = OverriderOperator{}
-	mi := &file_kairship_proto_msgTypes[621]
+	mi := &file_kairship_proto_msgTypes[631]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54387,7 +55137,7 @@ func (x *OverriderOperator) String() string {
 func (*OverriderOperator) ProtoMessage() {}
 
 func (x *OverriderOperator) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[621]
+	mi := &file_kairship_proto_msgTypes[631]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54400,7 +55150,7 @@ func (x *OverriderOperator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverriderOperator.ProtoReflect.Descriptor instead.
 func (*OverriderOperator) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{621}
+	return file_kairship_proto_rawDescGZIP(), []int{631}
 }
 
 // How a patch is read.
@@ -54412,7 +55162,7 @@ type PatchType struct {
 
 func (x *PatchType) Reset() {
 	*x = PatchType{}
-	mi := &file_kairship_proto_msgTypes[622]
+	mi := &file_kairship_proto_msgTypes[632]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54424,7 +55174,7 @@ func (x *PatchType) String() string {
 func (*PatchType) ProtoMessage() {}
 
 func (x *PatchType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[622]
+	mi := &file_kairship_proto_msgTypes[632]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54437,7 +55187,7 @@ func (x *PatchType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchType.ProtoReflect.Descriptor instead.
 func (*PatchType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{622}
+	return file_kairship_proto_rawDescGZIP(), []int{632}
 }
 
 // What a container is doing.
@@ -54449,7 +55199,7 @@ type PodContainerState struct {
 
 func (x *PodContainerState) Reset() {
 	*x = PodContainerState{}
-	mi := &file_kairship_proto_msgTypes[623]
+	mi := &file_kairship_proto_msgTypes[633]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54461,7 +55211,7 @@ func (x *PodContainerState) String() string {
 func (*PodContainerState) ProtoMessage() {}
 
 func (x *PodContainerState) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[623]
+	mi := &file_kairship_proto_msgTypes[633]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54474,7 +55224,7 @@ func (x *PodContainerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodContainerState.ProtoReflect.Descriptor instead.
 func (*PodContainerState) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{623}
+	return file_kairship_proto_rawDescGZIP(), []int{633}
 }
 
 // What a container is for.
@@ -54486,7 +55236,7 @@ type PodContainerType struct {
 
 func (x *PodContainerType) Reset() {
 	*x = PodContainerType{}
-	mi := &file_kairship_proto_msgTypes[624]
+	mi := &file_kairship_proto_msgTypes[634]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54498,7 +55248,7 @@ func (x *PodContainerType) String() string {
 func (*PodContainerType) ProtoMessage() {}
 
 func (x *PodContainerType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[624]
+	mi := &file_kairship_proto_msgTypes[634]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54511,7 +55261,7 @@ func (x *PodContainerType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodContainerType.ProtoReflect.Descriptor instead.
 func (*PodContainerType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{624}
+	return file_kairship_proto_rawDescGZIP(), []int{634}
 }
 
 // What an event of followed logs says.
@@ -54523,7 +55273,7 @@ type PodLogEventType struct {
 
 func (x *PodLogEventType) Reset() {
 	*x = PodLogEventType{}
-	mi := &file_kairship_proto_msgTypes[625]
+	mi := &file_kairship_proto_msgTypes[635]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54535,7 +55285,7 @@ func (x *PodLogEventType) String() string {
 func (*PodLogEventType) ProtoMessage() {}
 
 func (x *PodLogEventType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[625]
+	mi := &file_kairship_proto_msgTypes[635]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54548,7 +55298,7 @@ func (x *PodLogEventType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodLogEventType.ProtoReflect.Descriptor instead.
 func (*PodLogEventType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{625}
+	return file_kairship_proto_rawDescGZIP(), []int{635}
 }
 
 // What pods can be ordered by.
@@ -54560,7 +55310,7 @@ type PodOrderField struct {
 
 func (x *PodOrderField) Reset() {
 	*x = PodOrderField{}
-	mi := &file_kairship_proto_msgTypes[626]
+	mi := &file_kairship_proto_msgTypes[636]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54572,7 +55322,7 @@ func (x *PodOrderField) String() string {
 func (*PodOrderField) ProtoMessage() {}
 
 func (x *PodOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[626]
+	mi := &file_kairship_proto_msgTypes[636]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54585,7 +55335,7 @@ func (x *PodOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodOrderField.ProtoReflect.Descriptor instead.
 func (*PodOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{626}
+	return file_kairship_proto_rawDescGZIP(), []int{636}
 }
 
 // Where a pod is in its life.
@@ -54597,7 +55347,7 @@ type PodPhase struct {
 
 func (x *PodPhase) Reset() {
 	*x = PodPhase{}
-	mi := &file_kairship_proto_msgTypes[627]
+	mi := &file_kairship_proto_msgTypes[637]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54609,7 +55359,7 @@ func (x *PodPhase) String() string {
 func (*PodPhase) ProtoMessage() {}
 
 func (x *PodPhase) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[627]
+	mi := &file_kairship_proto_msgTypes[637]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54622,7 +55372,7 @@ func (x *PodPhase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPhase.ProtoReflect.Descriptor instead.
 func (*PodPhase) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{627}
+	return file_kairship_proto_rawDescGZIP(), []int{637}
 }
 
 // The kinds of policy.
@@ -54634,7 +55384,7 @@ type PolicyKind struct {
 
 func (x *PolicyKind) Reset() {
 	*x = PolicyKind{}
-	mi := &file_kairship_proto_msgTypes[628]
+	mi := &file_kairship_proto_msgTypes[638]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54646,7 +55396,7 @@ func (x *PolicyKind) String() string {
 func (*PolicyKind) ProtoMessage() {}
 
 func (x *PolicyKind) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[628]
+	mi := &file_kairship_proto_msgTypes[638]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54659,7 +55409,7 @@ func (x *PolicyKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyKind.ProtoReflect.Descriptor instead.
 func (*PolicyKind) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{628}
+	return file_kairship_proto_rawDescGZIP(), []int{638}
 }
 
 // What policies can be ordered by.
@@ -54671,7 +55421,7 @@ type PolicyOrderField struct {
 
 func (x *PolicyOrderField) Reset() {
 	*x = PolicyOrderField{}
-	mi := &file_kairship_proto_msgTypes[629]
+	mi := &file_kairship_proto_msgTypes[639]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54683,7 +55433,7 @@ func (x *PolicyOrderField) String() string {
 func (*PolicyOrderField) ProtoMessage() {}
 
 func (x *PolicyOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[629]
+	mi := &file_kairship_proto_msgTypes[639]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54696,7 +55446,7 @@ func (x *PolicyOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyOrderField.ProtoReflect.Descriptor instead.
 func (*PolicyOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{629}
+	return file_kairship_proto_rawDescGZIP(), []int{639}
 }
 
 // What is done to a policy.
@@ -54708,7 +55458,7 @@ type PolicyPreviewChange struct {
 
 func (x *PolicyPreviewChange) Reset() {
 	*x = PolicyPreviewChange{}
-	mi := &file_kairship_proto_msgTypes[630]
+	mi := &file_kairship_proto_msgTypes[640]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54720,7 +55470,7 @@ func (x *PolicyPreviewChange) String() string {
 func (*PolicyPreviewChange) ProtoMessage() {}
 
 func (x *PolicyPreviewChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[630]
+	mi := &file_kairship_proto_msgTypes[640]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54733,7 +55483,7 @@ func (x *PolicyPreviewChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyPreviewChange.ProtoReflect.Descriptor instead.
 func (*PolicyPreviewChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{630}
+	return file_kairship_proto_rawDescGZIP(), []int{640}
 }
 
 // Whether a policy may take over resources that another one has claimed.
@@ -54745,7 +55495,7 @@ type PreemptionBehavior struct {
 
 func (x *PreemptionBehavior) Reset() {
 	*x = PreemptionBehavior{}
-	mi := &file_kairship_proto_msgTypes[631]
+	mi := &file_kairship_proto_msgTypes[641]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54757,7 +55507,7 @@ func (x *PreemptionBehavior) String() string {
 func (*PreemptionBehavior) ProtoMessage() {}
 
 func (x *PreemptionBehavior) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[631]
+	mi := &file_kairship_proto_msgTypes[641]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54770,7 +55520,7 @@ func (x *PreemptionBehavior) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptionBehavior.ProtoReflect.Descriptor instead.
 func (*PreemptionBehavior) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{631}
+	return file_kairship_proto_rawDescGZIP(), []int{641}
 }
 
 // Where a priority class is defined.
@@ -54782,7 +55532,7 @@ type PriorityClassSource struct {
 
 func (x *PriorityClassSource) Reset() {
 	*x = PriorityClassSource{}
-	mi := &file_kairship_proto_msgTypes[632]
+	mi := &file_kairship_proto_msgTypes[642]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54794,7 +55544,7 @@ func (x *PriorityClassSource) String() string {
 func (*PriorityClassSource) ProtoMessage() {}
 
 func (x *PriorityClassSource) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[632]
+	mi := &file_kairship_proto_msgTypes[642]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54807,7 +55557,7 @@ func (x *PriorityClassSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PriorityClassSource.ProtoReflect.Descriptor instead.
 func (*PriorityClassSource) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{632}
+	return file_kairship_proto_rawDescGZIP(), []int{642}
 }
 
 // The stages of the propagation, in their order.
@@ -54819,7 +55569,7 @@ type PropagationStage struct {
 
 func (x *PropagationStage) Reset() {
 	*x = PropagationStage{}
-	mi := &file_kairship_proto_msgTypes[633]
+	mi := &file_kairship_proto_msgTypes[643]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54831,7 +55581,7 @@ func (x *PropagationStage) String() string {
 func (*PropagationStage) ProtoMessage() {}
 
 func (x *PropagationStage) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[633]
+	mi := &file_kairship_proto_msgTypes[643]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54844,7 +55594,7 @@ func (x *PropagationStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PropagationStage.ProtoReflect.Descriptor instead.
 func (*PropagationStage) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{633}
+	return file_kairship_proto_rawDescGZIP(), []int{643}
 }
 
 // What happens to an application in the cluster that it leaves.
@@ -54856,7 +55606,7 @@ type PurgeMode struct {
 
 func (x *PurgeMode) Reset() {
 	*x = PurgeMode{}
-	mi := &file_kairship_proto_msgTypes[634]
+	mi := &file_kairship_proto_msgTypes[644]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54868,7 +55618,7 @@ func (x *PurgeMode) String() string {
 func (*PurgeMode) ProtoMessage() {}
 
 func (x *PurgeMode) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[634]
+	mi := &file_kairship_proto_msgTypes[644]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54881,7 +55631,7 @@ func (x *PurgeMode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeMode.ProtoReflect.Descriptor instead.
 func (*PurgeMode) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{634}
+	return file_kairship_proto_rawDescGZIP(), []int{644}
 }
 
 // Whether a workload was scheduled anew.
@@ -54893,7 +55643,7 @@ type RebalanceResult struct {
 
 func (x *RebalanceResult) Reset() {
 	*x = RebalanceResult{}
-	mi := &file_kairship_proto_msgTypes[635]
+	mi := &file_kairship_proto_msgTypes[645]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54905,7 +55655,7 @@ func (x *RebalanceResult) String() string {
 func (*RebalanceResult) ProtoMessage() {}
 
 func (x *RebalanceResult) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[635]
+	mi := &file_kairship_proto_msgTypes[645]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54918,7 +55668,7 @@ func (x *RebalanceResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebalanceResult.ProtoReflect.Descriptor instead.
 func (*RebalanceResult) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{635}
+	return file_kairship_proto_rawDescGZIP(), []int{645}
 }
 
 // How replicas are divided.
@@ -54930,7 +55680,7 @@ type ReplicaDivisionPreference struct {
 
 func (x *ReplicaDivisionPreference) Reset() {
 	*x = ReplicaDivisionPreference{}
-	mi := &file_kairship_proto_msgTypes[636]
+	mi := &file_kairship_proto_msgTypes[646]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54942,7 +55692,7 @@ func (x *ReplicaDivisionPreference) String() string {
 func (*ReplicaDivisionPreference) ProtoMessage() {}
 
 func (x *ReplicaDivisionPreference) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[636]
+	mi := &file_kairship_proto_msgTypes[646]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54955,7 +55705,7 @@ func (x *ReplicaDivisionPreference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaDivisionPreference.ProtoReflect.Descriptor instead.
 func (*ReplicaDivisionPreference) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{636}
+	return file_kairship_proto_rawDescGZIP(), []int{646}
 }
 
 // Whether replicas are divided.
@@ -54967,7 +55717,7 @@ type ReplicaSchedulingType struct {
 
 func (x *ReplicaSchedulingType) Reset() {
 	*x = ReplicaSchedulingType{}
-	mi := &file_kairship_proto_msgTypes[637]
+	mi := &file_kairship_proto_msgTypes[647]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -54979,7 +55729,7 @@ func (x *ReplicaSchedulingType) String() string {
 func (*ReplicaSchedulingType) ProtoMessage() {}
 
 func (x *ReplicaSchedulingType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[637]
+	mi := &file_kairship_proto_msgTypes[647]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -54992,7 +55742,7 @@ func (x *ReplicaSchedulingType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaSchedulingType.ProtoReflect.Descriptor instead.
 func (*ReplicaSchedulingType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{637}
+	return file_kairship_proto_rawDescGZIP(), []int{647}
 }
 
 // What objects can be ordered by.
@@ -55004,7 +55754,7 @@ type ResourceOrderField struct {
 
 func (x *ResourceOrderField) Reset() {
 	*x = ResourceOrderField{}
-	mi := &file_kairship_proto_msgTypes[638]
+	mi := &file_kairship_proto_msgTypes[648]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55016,7 +55766,7 @@ func (x *ResourceOrderField) String() string {
 func (*ResourceOrderField) ProtoMessage() {}
 
 func (x *ResourceOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[638]
+	mi := &file_kairship_proto_msgTypes[648]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55029,7 +55779,7 @@ func (x *ResourceOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceOrderField.ProtoReflect.Descriptor instead.
 func (*ResourceOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{638}
+	return file_kairship_proto_rawDescGZIP(), []int{648}
 }
 
 // Where a binding comes from.
@@ -55041,7 +55791,7 @@ type RoleBindingSource struct {
 
 func (x *RoleBindingSource) Reset() {
 	*x = RoleBindingSource{}
-	mi := &file_kairship_proto_msgTypes[639]
+	mi := &file_kairship_proto_msgTypes[649]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55053,7 +55803,7 @@ func (x *RoleBindingSource) String() string {
 func (*RoleBindingSource) ProtoMessage() {}
 
 func (x *RoleBindingSource) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[639]
+	mi := &file_kairship_proto_msgTypes[649]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55066,7 +55816,7 @@ func (x *RoleBindingSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleBindingSource.ProtoReflect.Descriptor instead.
 func (*RoleBindingSource) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{639}
+	return file_kairship_proto_rawDescGZIP(), []int{649}
 }
 
 // Who a role is given to.
@@ -55078,7 +55828,7 @@ type RoleSubjectKind struct {
 
 func (x *RoleSubjectKind) Reset() {
 	*x = RoleSubjectKind{}
-	mi := &file_kairship_proto_msgTypes[640]
+	mi := &file_kairship_proto_msgTypes[650]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55090,7 +55840,7 @@ func (x *RoleSubjectKind) String() string {
 func (*RoleSubjectKind) ProtoMessage() {}
 
 func (x *RoleSubjectKind) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[640]
+	mi := &file_kairship_proto_msgTypes[650]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55103,7 +55853,7 @@ func (x *RoleSubjectKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoleSubjectKind.ProtoReflect.Descriptor instead.
 func (*RoleSubjectKind) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{640}
+	return file_kairship_proto_rawDescGZIP(), []int{650}
 }
 
 // Which of several policies counts.
@@ -55115,7 +55865,7 @@ type ScalingPolicySelect struct {
 
 func (x *ScalingPolicySelect) Reset() {
 	*x = ScalingPolicySelect{}
-	mi := &file_kairship_proto_msgTypes[641]
+	mi := &file_kairship_proto_msgTypes[651]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55127,7 +55877,7 @@ func (x *ScalingPolicySelect) String() string {
 func (*ScalingPolicySelect) ProtoMessage() {}
 
 func (x *ScalingPolicySelect) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[641]
+	mi := &file_kairship_proto_msgTypes[651]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55140,7 +55890,7 @@ func (x *ScalingPolicySelect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScalingPolicySelect.ProtoReflect.Descriptor instead.
 func (*ScalingPolicySelect) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{641}
+	return file_kairship_proto_rawDescGZIP(), []int{651}
 }
 
 // What a scaling policy counts.
@@ -55152,7 +55902,7 @@ type ScalingPolicyType struct {
 
 func (x *ScalingPolicyType) Reset() {
 	*x = ScalingPolicyType{}
-	mi := &file_kairship_proto_msgTypes[642]
+	mi := &file_kairship_proto_msgTypes[652]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55164,7 +55914,7 @@ func (x *ScalingPolicyType) String() string {
 func (*ScalingPolicyType) ProtoMessage() {}
 
 func (x *ScalingPolicyType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[642]
+	mi := &file_kairship_proto_msgTypes[652]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55177,7 +55927,7 @@ func (x *ScalingPolicyType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScalingPolicyType.ProtoReflect.Descriptor instead.
 func (*ScalingPolicyType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{642}
+	return file_kairship_proto_rawDescGZIP(), []int{652}
 }
 
 // Where the text was found, the best first.
@@ -55189,7 +55939,7 @@ type SearchMatch struct {
 
 func (x *SearchMatch) Reset() {
 	*x = SearchMatch{}
-	mi := &file_kairship_proto_msgTypes[643]
+	mi := &file_kairship_proto_msgTypes[653]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55201,7 +55951,7 @@ func (x *SearchMatch) String() string {
 func (*SearchMatch) ProtoMessage() {}
 
 func (x *SearchMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[643]
+	mi := &file_kairship_proto_msgTypes[653]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55214,7 +55964,7 @@ func (x *SearchMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMatch.ProtoReflect.Descriptor instead.
 func (*SearchMatch) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{643}
+	return file_kairship_proto_rawDescGZIP(), []int{653}
 }
 
 // What is searched for.
@@ -55226,7 +55976,7 @@ type SearchType struct {
 
 func (x *SearchType) Reset() {
 	*x = SearchType{}
-	mi := &file_kairship_proto_msgTypes[644]
+	mi := &file_kairship_proto_msgTypes[654]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55238,7 +55988,7 @@ func (x *SearchType) String() string {
 func (*SearchType) ProtoMessage() {}
 
 func (x *SearchType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[644]
+	mi := &file_kairship_proto_msgTypes[654]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55251,7 +56001,7 @@ func (x *SearchType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchType.ProtoReflect.Descriptor instead.
 func (*SearchType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{644}
+	return file_kairship_proto_rawDescGZIP(), []int{654}
 }
 
 // The protocol of a port.
@@ -55263,7 +56013,7 @@ type ServiceProtocol struct {
 
 func (x *ServiceProtocol) Reset() {
 	*x = ServiceProtocol{}
-	mi := &file_kairship_proto_msgTypes[645]
+	mi := &file_kairship_proto_msgTypes[655]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55275,7 +56025,7 @@ func (x *ServiceProtocol) String() string {
 func (*ServiceProtocol) ProtoMessage() {}
 
 func (x *ServiceProtocol) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[645]
+	mi := &file_kairship_proto_msgTypes[655]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55288,7 +56038,7 @@ func (x *ServiceProtocol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceProtocol.ProtoReflect.Descriptor instead.
 func (*ServiceProtocol) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{645}
+	return file_kairship_proto_rawDescGZIP(), []int{655}
 }
 
 // How an instance's API server can be reached from outside of its host cluster.
@@ -55300,7 +56050,7 @@ type ServiceType struct {
 
 func (x *ServiceType) Reset() {
 	*x = ServiceType{}
-	mi := &file_kairship_proto_msgTypes[646]
+	mi := &file_kairship_proto_msgTypes[656]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55312,7 +56062,7 @@ func (x *ServiceType) String() string {
 func (*ServiceType) ProtoMessage() {}
 
 func (x *ServiceType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[646]
+	mi := &file_kairship_proto_msgTypes[656]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55325,7 +56075,7 @@ func (x *ServiceType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceType.ProtoReflect.Descriptor instead.
 func (*ServiceType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{646}
+	return file_kairship_proto_rawDescGZIP(), []int{656}
 }
 
 // What puts clusters into one group.
@@ -55337,7 +56087,7 @@ type SpreadField struct {
 
 func (x *SpreadField) Reset() {
 	*x = SpreadField{}
-	mi := &file_kairship_proto_msgTypes[647]
+	mi := &file_kairship_proto_msgTypes[657]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55349,7 +56099,7 @@ func (x *SpreadField) String() string {
 func (*SpreadField) ProtoMessage() {}
 
 func (x *SpreadField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[647]
+	mi := &file_kairship_proto_msgTypes[657]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55362,7 +56112,7 @@ func (x *SpreadField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpreadField.ProtoReflect.Descriptor instead.
 func (*SpreadField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{647}
+	return file_kairship_proto_rawDescGZIP(), []int{657}
 }
 
 // How Karmada reaches a member cluster.
@@ -55374,7 +56124,7 @@ type SyncMode struct {
 
 func (x *SyncMode) Reset() {
 	*x = SyncMode{}
-	mi := &file_kairship_proto_msgTypes[648]
+	mi := &file_kairship_proto_msgTypes[658]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55386,7 +56136,7 @@ func (x *SyncMode) String() string {
 func (*SyncMode) ProtoMessage() {}
 
 func (x *SyncMode) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[648]
+	mi := &file_kairship_proto_msgTypes[658]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55399,7 +56149,7 @@ func (x *SyncMode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncMode.ProtoReflect.Descriptor instead.
 func (*SyncMode) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{648}
+	return file_kairship_proto_rawDescGZIP(), []int{658}
 }
 
 // What a taint does.
@@ -55411,7 +56161,7 @@ type TaintEffect struct {
 
 func (x *TaintEffect) Reset() {
 	*x = TaintEffect{}
-	mi := &file_kairship_proto_msgTypes[649]
+	mi := &file_kairship_proto_msgTypes[659]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55423,7 +56173,7 @@ func (x *TaintEffect) String() string {
 func (*TaintEffect) ProtoMessage() {}
 
 func (x *TaintEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[649]
+	mi := &file_kairship_proto_msgTypes[659]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55436,7 +56186,7 @@ func (x *TaintEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaintEffect.ProtoReflect.Descriptor instead.
 func (*TaintEffect) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{649}
+	return file_kairship_proto_rawDescGZIP(), []int{659}
 }
 
 // What changed.
@@ -55448,7 +56198,7 @@ type TimelineChange struct {
 
 func (x *TimelineChange) Reset() {
 	*x = TimelineChange{}
-	mi := &file_kairship_proto_msgTypes[650]
+	mi := &file_kairship_proto_msgTypes[660]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55460,7 +56210,7 @@ func (x *TimelineChange) String() string {
 func (*TimelineChange) ProtoMessage() {}
 
 func (x *TimelineChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[650]
+	mi := &file_kairship_proto_msgTypes[660]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55473,7 +56223,7 @@ func (x *TimelineChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineChange.ProtoReflect.Descriptor instead.
 func (*TimelineChange) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{650}
+	return file_kairship_proto_rawDescGZIP(), []int{660}
 }
 
 // How the value of a taint is compared.
@@ -55485,7 +56235,7 @@ type TolerationOperator struct {
 
 func (x *TolerationOperator) Reset() {
 	*x = TolerationOperator{}
-	mi := &file_kairship_proto_msgTypes[651]
+	mi := &file_kairship_proto_msgTypes[661]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55497,7 +56247,7 @@ func (x *TolerationOperator) String() string {
 func (*TolerationOperator) ProtoMessage() {}
 
 func (x *TolerationOperator) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[651]
+	mi := &file_kairship_proto_msgTypes[661]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55510,7 +56260,7 @@ func (x *TolerationOperator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TolerationOperator.ProtoReflect.Descriptor instead.
 func (*TolerationOperator) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{651}
+	return file_kairship_proto_rawDescGZIP(), []int{661}
 }
 
 // What was done to undo a write.
@@ -55522,7 +56272,7 @@ type UndoOutcome struct {
 
 func (x *UndoOutcome) Reset() {
 	*x = UndoOutcome{}
-	mi := &file_kairship_proto_msgTypes[652]
+	mi := &file_kairship_proto_msgTypes[662]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55534,7 +56284,7 @@ func (x *UndoOutcome) String() string {
 func (*UndoOutcome) ProtoMessage() {}
 
 func (x *UndoOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[652]
+	mi := &file_kairship_proto_msgTypes[662]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55547,7 +56297,7 @@ func (x *UndoOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoOutcome.ProtoReflect.Descriptor instead.
 func (*UndoOutcome) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{652}
+	return file_kairship_proto_rawDescGZIP(), []int{662}
 }
 
 // The kinds of warnings.
@@ -55559,7 +56309,7 @@ type WarningCode struct {
 
 func (x *WarningCode) Reset() {
 	*x = WarningCode{}
-	mi := &file_kairship_proto_msgTypes[653]
+	mi := &file_kairship_proto_msgTypes[663]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55571,7 +56321,7 @@ func (x *WarningCode) String() string {
 func (*WarningCode) ProtoMessage() {}
 
 func (x *WarningCode) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[653]
+	mi := &file_kairship_proto_msgTypes[663]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55584,7 +56334,7 @@ func (x *WarningCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WarningCode.ProtoReflect.Descriptor instead.
 func (*WarningCode) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{653}
+	return file_kairship_proto_rawDescGZIP(), []int{663}
 }
 
 // What can be done with many workloads at once.
@@ -55596,7 +56346,7 @@ type WorkloadAction struct {
 
 func (x *WorkloadAction) Reset() {
 	*x = WorkloadAction{}
-	mi := &file_kairship_proto_msgTypes[654]
+	mi := &file_kairship_proto_msgTypes[664]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55608,7 +56358,7 @@ func (x *WorkloadAction) String() string {
 func (*WorkloadAction) ProtoMessage() {}
 
 func (x *WorkloadAction) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[654]
+	mi := &file_kairship_proto_msgTypes[664]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55621,7 +56371,7 @@ func (x *WorkloadAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadAction.ProtoReflect.Descriptor instead.
 func (*WorkloadAction) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{654}
+	return file_kairship_proto_rawDescGZIP(), []int{664}
 }
 
 // How a workload is doing, over all clusters it was sent to.
@@ -55633,7 +56383,7 @@ type WorkloadHealth struct {
 
 func (x *WorkloadHealth) Reset() {
 	*x = WorkloadHealth{}
-	mi := &file_kairship_proto_msgTypes[655]
+	mi := &file_kairship_proto_msgTypes[665]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55645,7 +56395,7 @@ func (x *WorkloadHealth) String() string {
 func (*WorkloadHealth) ProtoMessage() {}
 
 func (x *WorkloadHealth) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[655]
+	mi := &file_kairship_proto_msgTypes[665]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55658,7 +56408,7 @@ func (x *WorkloadHealth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadHealth.ProtoReflect.Descriptor instead.
 func (*WorkloadHealth) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{655}
+	return file_kairship_proto_rawDescGZIP(), []int{665}
 }
 
 // The kinds of workload.
@@ -55670,7 +56420,7 @@ type WorkloadKind struct {
 
 func (x *WorkloadKind) Reset() {
 	*x = WorkloadKind{}
-	mi := &file_kairship_proto_msgTypes[656]
+	mi := &file_kairship_proto_msgTypes[666]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55682,7 +56432,7 @@ func (x *WorkloadKind) String() string {
 func (*WorkloadKind) ProtoMessage() {}
 
 func (x *WorkloadKind) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[656]
+	mi := &file_kairship_proto_msgTypes[666]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55695,7 +56445,7 @@ func (x *WorkloadKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadKind.ProtoReflect.Descriptor instead.
 func (*WorkloadKind) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{656}
+	return file_kairship_proto_rawDescGZIP(), []int{666}
 }
 
 // What workloads can be ordered by.
@@ -55707,7 +56457,7 @@ type WorkloadOrderField struct {
 
 func (x *WorkloadOrderField) Reset() {
 	*x = WorkloadOrderField{}
-	mi := &file_kairship_proto_msgTypes[657]
+	mi := &file_kairship_proto_msgTypes[667]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55719,7 +56469,7 @@ func (x *WorkloadOrderField) String() string {
 func (*WorkloadOrderField) ProtoMessage() {}
 
 func (x *WorkloadOrderField) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[657]
+	mi := &file_kairship_proto_msgTypes[667]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55732,7 +56482,7 @@ func (x *WorkloadOrderField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadOrderField.ProtoReflect.Descriptor instead.
 func (*WorkloadOrderField) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{657}
+	return file_kairship_proto_rawDescGZIP(), []int{667}
 }
 
 // What became of one of many workloads.
@@ -55744,7 +56494,7 @@ type WorkloadOutcome struct {
 
 func (x *WorkloadOutcome) Reset() {
 	*x = WorkloadOutcome{}
-	mi := &file_kairship_proto_msgTypes[658]
+	mi := &file_kairship_proto_msgTypes[668]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55756,7 +56506,7 @@ func (x *WorkloadOutcome) String() string {
 func (*WorkloadOutcome) ProtoMessage() {}
 
 func (x *WorkloadOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[658]
+	mi := &file_kairship_proto_msgTypes[668]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55769,7 +56519,7 @@ func (x *WorkloadOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadOutcome.ProtoReflect.Descriptor instead.
 func (*WorkloadOutcome) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{658}
+	return file_kairship_proto_rawDescGZIP(), []int{668}
 }
 
 // How a Service can be reached from outside of a cluster.
@@ -55781,7 +56531,7 @@ type WorkloadServiceType struct {
 
 func (x *WorkloadServiceType) Reset() {
 	*x = WorkloadServiceType{}
-	mi := &file_kairship_proto_msgTypes[659]
+	mi := &file_kairship_proto_msgTypes[669]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55793,7 +56543,7 @@ func (x *WorkloadServiceType) String() string {
 func (*WorkloadServiceType) ProtoMessage() {}
 
 func (x *WorkloadServiceType) ProtoReflect() protoreflect.Message {
-	mi := &file_kairship_proto_msgTypes[659]
+	mi := &file_kairship_proto_msgTypes[669]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55806,7 +56556,7 @@ func (x *WorkloadServiceType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadServiceType.ProtoReflect.Descriptor instead.
 func (*WorkloadServiceType) Descriptor() ([]byte, []int) {
-	return file_kairship_proto_rawDescGZIP(), []int{659}
+	return file_kairship_proto_rawDescGZIP(), []int{669}
 }
 
 var File_kairship_proto protoreflect.FileDescriptor
@@ -55996,7 +56746,7 @@ const file_kairship_proto_rawDesc = "" +
 	"\x0e_instance_nameB\f\n" +
 	"\n" +
 	"_namespaceB\a\n" +
-	"\x05_name\"\xda\a\n" +
+	"\x05_name\"\x8e\b\n" +
 	"\aCluster\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01\x12\x19\n" +
@@ -56021,7 +56771,8 @@ const file_kairship_proto_rawDesc = "" +
 	"created_at\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12.\n" +
 	"\x10resource_version\x18\x12 \x01(\tH\n" +
 	"R\x0fresourceVersion\x88\x01\x01\x124\n" +
-	"\tfreshness\x18\x13 \x01(\v2\x16.kairship.v1.FreshnessR\tfreshnessB\x05\n" +
+	"\tfreshness\x18\x13 \x01(\v2\x16.kairship.v1.FreshnessR\tfreshness\x122\n" +
+	"\bmanifest\x18\x14 \x01(\v2\x16.google.protobuf.ValueR\bmanifestB\x05\n" +
 	"\x03_idB\a\n" +
 	"\x05_nameB\b\n" +
 	"\x06_aliasB\t\n" +
@@ -57782,7 +58533,7 @@ const file_kairship_proto_rawDesc = "" +
 	"\x06_value\"7\n" +
 	"\x13ImagePredicateInput\x12\x17\n" +
 	"\x04path\x18\x01 \x01(\tH\x00R\x04path\x88\x01\x01B\a\n" +
-	"\x05_path\"\xf4\a\n" +
+	"\x05_path\"\xd3\b\n" +
 	"\bInstance\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x13\n" +
 	"\x02id\x18\x02 \x01(\tH\x01R\x02id\x88\x01\x01\x12\x19\n" +
@@ -57807,25 +58558,33 @@ const file_kairship_proto_rawDesc = "" +
 	"\n" +
 	"components\x18\x11 \x01(\v2\x1f.kairship.v1.InstanceComponentsR\n" +
 	"components\x125\n" +
-	"\acollect\x18\x12 \x01(\v2\x1b.kairship.v1.CollectedKindsR\acollectB\a\n" +
+	"\acollect\x18\x12 \x01(\v2\x1b.kairship.v1.CollectedKindsR\acollect\x12)\n" +
+	"\x10upgrade_versions\x18\x13 \x03(\tR\x0fupgradeVersions\x122\n" +
+	"\bmanifest\x18\x14 \x01(\v2\x16.google.protobuf.ValueR\bmanifestB\a\n" +
 	"\x05_nameB\x05\n" +
 	"\x03_idB\b\n" +
 	"\x06_aliasB\x12\n" +
 	"\x10_karmada_versionB\x15\n" +
 	"\x13_kubernetes_versionB\x11\n" +
 	"\x0f_kube_system_idB\x13\n" +
-	"\x11_resource_version\"\xa2\x01\n" +
+	"\x11_resource_version\"\xb0\x02\n" +
 	"\x11InstanceAPIServer\x12\x1f\n" +
 	"\breplicas\x18\x01 \x01(\x05H\x00R\breplicas\x88\x01\x01\x12A\n" +
 	"\fservice_type\x18\x02 \x01(\x0e2\x1e.kairship.v1.ServiceType.ValueR\vserviceType\x12\x1c\n" +
 	"\n" +
-	"cert_sa_ns\x18\x03 \x03(\tR\bcertSANsB\v\n" +
-	"\t_replicas\"\xa7\x01\n" +
+	"cert_sa_ns\x18\x03 \x03(\tR\bcertSANs\x12E\n" +
+	"\n" +
+	"extra_args\x18\x04 \x03(\v2&.kairship.v1.InstanceComponentArgumentR\textraArgs\x12E\n" +
+	"\tresources\x18\x05 \x01(\v2'.kairship.v1.InstanceComponentResourcesR\tresourcesB\v\n" +
+	"\t_replicas\"\xbf\x02\n" +
 	"\x16InstanceAPIServerInput\x12\x1f\n" +
 	"\breplicas\x18\x01 \x01(\x05H\x00R\breplicas\x88\x01\x01\x12A\n" +
 	"\fservice_type\x18\x02 \x01(\x0e2\x1e.kairship.v1.ServiceType.ValueR\vserviceType\x12\x1c\n" +
 	"\n" +
-	"cert_sa_ns\x18\x03 \x03(\tR\bcertSANsB\v\n" +
+	"cert_sa_ns\x18\x03 \x03(\tR\bcertSANs\x12J\n" +
+	"\n" +
+	"extra_args\x18\x04 \x03(\v2+.kairship.v1.InstanceComponentArgumentInputR\textraArgs\x12J\n" +
+	"\tresources\x18\x05 \x01(\v2,.kairship.v1.InstanceComponentResourcesInputR\tresourcesB\v\n" +
 	"\t_replicas\"\xce\x02\n" +
 	"\x0eInstanceChange\x121\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x1d.kairship.v1.ChangeType.ValueR\x04type\x121\n" +
@@ -57846,13 +58605,45 @@ const file_kairship_proto_rawDesc = "" +
 	"\amessage\x18\x03 \x01(\tH\x01R\amessage\x88\x01\x01B\t\n" +
 	"\a_passedB\n" +
 	"\n" +
-	"\b_message\"A\n" +
+	"\b_message\"\xcf\x01\n" +
 	"\x11InstanceComponent\x12\x1f\n" +
-	"\breplicas\x18\x01 \x01(\x05H\x00R\breplicas\x88\x01\x01B\v\n" +
-	"\t_replicas\"F\n" +
+	"\breplicas\x18\x01 \x01(\x05H\x00R\breplicas\x88\x01\x01\x12E\n" +
+	"\n" +
+	"extra_args\x18\x02 \x03(\v2&.kairship.v1.InstanceComponentArgumentR\textraArgs\x12E\n" +
+	"\tresources\x18\x03 \x01(\v2'.kairship.v1.InstanceComponentResourcesR\tresourcesB\v\n" +
+	"\t_replicas\"a\n" +
+	"\x18InstanceComponentAmounts\x12\x15\n" +
+	"\x03cpu\x18\x01 \x01(\tH\x00R\x03cpu\x88\x01\x01\x12\x1b\n" +
+	"\x06memory\x18\x02 \x01(\tH\x01R\x06memory\x88\x01\x01B\x06\n" +
+	"\x04_cpuB\t\n" +
+	"\a_memory\"f\n" +
+	"\x1dInstanceComponentAmountsInput\x12\x15\n" +
+	"\x03cpu\x18\x01 \x01(\tH\x00R\x03cpu\x88\x01\x01\x12\x1b\n" +
+	"\x06memory\x18\x02 \x01(\tH\x01R\x06memory\x88\x01\x01B\x06\n" +
+	"\x04_cpuB\t\n" +
+	"\a_memory\"b\n" +
+	"\x19InstanceComponentArgument\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x19\n" +
+	"\x05value\x18\x02 \x01(\tH\x01R\x05value\x88\x01\x01B\a\n" +
+	"\x05_nameB\b\n" +
+	"\x06_value\"g\n" +
+	"\x1eInstanceComponentArgumentInput\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x19\n" +
+	"\x05value\x18\x02 \x01(\tH\x01R\x05value\x88\x01\x01B\a\n" +
+	"\x05_nameB\b\n" +
+	"\x06_value\"\xde\x01\n" +
 	"\x16InstanceComponentInput\x12\x1f\n" +
-	"\breplicas\x18\x01 \x01(\x05H\x00R\breplicas\x88\x01\x01B\v\n" +
-	"\t_replicas\"\x89\a\n" +
+	"\breplicas\x18\x01 \x01(\x05H\x00R\breplicas\x88\x01\x01\x12J\n" +
+	"\n" +
+	"extra_args\x18\x02 \x03(\v2+.kairship.v1.InstanceComponentArgumentInputR\textraArgs\x12J\n" +
+	"\tresources\x18\x03 \x01(\v2,.kairship.v1.InstanceComponentResourcesInputR\tresourcesB\v\n" +
+	"\t_replicas\"\x9e\x01\n" +
+	"\x1aInstanceComponentResources\x12A\n" +
+	"\brequests\x18\x01 \x01(\v2%.kairship.v1.InstanceComponentAmountsR\brequests\x12=\n" +
+	"\x06limits\x18\x02 \x01(\v2%.kairship.v1.InstanceComponentAmountsR\x06limits\"\xad\x01\n" +
+	"\x1fInstanceComponentResourcesInput\x12F\n" +
+	"\brequests\x18\x01 \x01(\v2*.kairship.v1.InstanceComponentAmountsInputR\brequests\x12B\n" +
+	"\x06limits\x18\x02 \x01(\v2*.kairship.v1.InstanceComponentAmountsInputR\x06limits\"\x89\a\n" +
 	"\x12InstanceComponents\x12-\n" +
 	"\x04etcd\x18\x01 \x01(\v2\x19.kairship.v1.InstanceEtcdR\x04etcd\x12=\n" +
 	"\n" +
@@ -57904,39 +58695,47 @@ const file_kairship_proto_rawDesc = "" +
 	"\toperation\x18\x05 \x01(\tH\x01R\toperation\x88\x01\x01B\x10\n" +
 	"\x0e_instance_nameB\f\n" +
 	"\n" +
-	"_operation\"\xf6\x01\n" +
+	"_operation\"\x84\x03\n" +
 	"\x13InstanceDescheduler\x12\x1d\n" +
 	"\aenabled\x18\x01 \x01(\bH\x00R\aenabled\x88\x01\x01\x12\x1f\n" +
 	"\breplicas\x18\x02 \x01(\x05H\x01R\breplicas\x88\x01\x01\x12\x1f\n" +
 	"\binterval\x18\x03 \x01(\tH\x02R\binterval\x88\x01\x01\x12<\n" +
-	"\x17unschedulable_threshold\x18\x04 \x01(\tH\x03R\x16unschedulableThreshold\x88\x01\x01B\n" +
+	"\x17unschedulable_threshold\x18\x04 \x01(\tH\x03R\x16unschedulableThreshold\x88\x01\x01\x12E\n" +
+	"\n" +
+	"extra_args\x18\x05 \x03(\v2&.kairship.v1.InstanceComponentArgumentR\textraArgs\x12E\n" +
+	"\tresources\x18\x06 \x01(\v2'.kairship.v1.InstanceComponentResourcesR\tresourcesB\n" +
 	"\n" +
 	"\b_enabledB\v\n" +
 	"\t_replicasB\v\n" +
 	"\t_intervalB\x1a\n" +
-	"\x18_unschedulable_threshold\"\xfb\x01\n" +
+	"\x18_unschedulable_threshold\"\x93\x03\n" +
 	"\x18InstanceDeschedulerInput\x12\x1d\n" +
 	"\aenabled\x18\x01 \x01(\bH\x00R\aenabled\x88\x01\x01\x12\x1f\n" +
 	"\breplicas\x18\x02 \x01(\x05H\x01R\breplicas\x88\x01\x01\x12\x1f\n" +
 	"\binterval\x18\x03 \x01(\tH\x02R\binterval\x88\x01\x01\x12<\n" +
-	"\x17unschedulable_threshold\x18\x04 \x01(\tH\x03R\x16unschedulableThreshold\x88\x01\x01B\n" +
+	"\x17unschedulable_threshold\x18\x04 \x01(\tH\x03R\x16unschedulableThreshold\x88\x01\x01\x12J\n" +
+	"\n" +
+	"extra_args\x18\x05 \x03(\v2+.kairship.v1.InstanceComponentArgumentInputR\textraArgs\x12J\n" +
+	"\tresources\x18\x06 \x01(\v2,.kairship.v1.InstanceComponentResourcesInputR\tresourcesB\n" +
 	"\n" +
 	"\b_enabledB\v\n" +
 	"\t_replicasB\v\n" +
 	"\t_intervalB\x1a\n" +
-	"\x18_unschedulable_threshold\"<\n" +
+	"\x18_unschedulable_threshold\"\x83\x01\n" +
 	"\fInstanceEtcd\x12\x1f\n" +
-	"\breplicas\x18\x01 \x01(\x05H\x00R\breplicas\x88\x01\x01B\v\n" +
-	"\t_replicas\"\x82\x01\n" +
+	"\breplicas\x18\x01 \x01(\x05H\x00R\breplicas\x88\x01\x01\x12E\n" +
+	"\tresources\x18\x02 \x01(\v2'.kairship.v1.InstanceComponentResourcesR\tresourcesB\v\n" +
+	"\t_replicas\"\xce\x01\n" +
 	"\x11InstanceEtcdInput\x12\x1f\n" +
 	"\breplicas\x18\x01 \x01(\x05H\x00R\breplicas\x88\x01\x01\x12?\n" +
-	"\astorage\x18\x02 \x01(\v2%.kairship.v1.InstanceEtcdStorageInputR\astorageB\v\n" +
+	"\astorage\x18\x02 \x01(\v2%.kairship.v1.InstanceEtcdStorageInputR\astorage\x12J\n" +
+	"\tresources\x18\x03 \x01(\v2,.kairship.v1.InstanceComponentResourcesInputR\tresourcesB\v\n" +
 	"\t_replicas\"\x86\x01\n" +
 	"\x18InstanceEtcdStorageInput\x12\x17\n" +
 	"\x04size\x18\x01 \x01(\tH\x00R\x04size\x88\x01\x01\x121\n" +
 	"\x12storage_class_name\x18\x02 \x01(\tH\x01R\x10storageClassName\x88\x01\x01B\a\n" +
 	"\x05_sizeB\x15\n" +
-	"\x13_storage_class_name\"\x87\x05\n" +
+	"\x13_storage_class_name\"\xee\x05\n" +
 	"\x10InstanceFailover\x12\x1d\n" +
 	"\aenabled\x18\x01 \x01(\bH\x00R\aenabled\x88\x01\x01\x12J\n" +
 	"\x1fcluster_status_update_frequency\x18\x02 \x01(\tH\x01R\x1cclusterStatusUpdateFrequency\x88\x01\x01\x129\n" +
@@ -57944,7 +58743,8 @@ const file_kairship_proto_rawDesc = "" +
 	"\x1ccluster_monitor_grace_period\x18\x04 \x01(\tH\x03R\x19clusterMonitorGracePeriod\x88\x01\x01\x12?\n" +
 	"\x19cluster_failure_threshold\x18\x05 \x01(\tH\x04R\x17clusterFailureThreshold\x88\x01\x01\x12?\n" +
 	"\x19cluster_success_threshold\x18\x06 \x01(\tH\x05R\x17clusterSuccessThreshold\x88\x01\x01\x12?\n" +
-	"\x19graceful_eviction_timeout\x18\a \x01(\tH\x06R\x17gracefulEvictionTimeout\x88\x01\x01B\n" +
+	"\x19graceful_eviction_timeout\x18\a \x01(\tH\x06R\x17gracefulEvictionTimeout\x88\x01\x01\x12D\n" +
+	"\x1ccluster_startup_grace_period\x18\b \x01(\tH\aR\x19clusterStartupGracePeriod\x88\x01\x01B\n" +
 	"\n" +
 	"\b_enabledB\"\n" +
 	" _cluster_status_update_frequencyB\x19\n" +
@@ -57952,7 +58752,8 @@ const file_kairship_proto_rawDesc = "" +
 	"\x1d_cluster_monitor_grace_periodB\x1c\n" +
 	"\x1a_cluster_failure_thresholdB\x1c\n" +
 	"\x1a_cluster_success_thresholdB\x1c\n" +
-	"\x1a_graceful_eviction_timeout\"\x8c\x05\n" +
+	"\x1a_graceful_eviction_timeoutB\x1f\n" +
+	"\x1d_cluster_startup_grace_period\"\xf3\x05\n" +
 	"\x15InstanceFailoverInput\x12\x1d\n" +
 	"\aenabled\x18\x01 \x01(\bH\x00R\aenabled\x88\x01\x01\x12J\n" +
 	"\x1fcluster_status_update_frequency\x18\x02 \x01(\tH\x01R\x1cclusterStatusUpdateFrequency\x88\x01\x01\x129\n" +
@@ -57960,7 +58761,8 @@ const file_kairship_proto_rawDesc = "" +
 	"\x1ccluster_monitor_grace_period\x18\x04 \x01(\tH\x03R\x19clusterMonitorGracePeriod\x88\x01\x01\x12?\n" +
 	"\x19cluster_failure_threshold\x18\x05 \x01(\tH\x04R\x17clusterFailureThreshold\x88\x01\x01\x12?\n" +
 	"\x19cluster_success_threshold\x18\x06 \x01(\tH\x05R\x17clusterSuccessThreshold\x88\x01\x01\x12?\n" +
-	"\x19graceful_eviction_timeout\x18\a \x01(\tH\x06R\x17gracefulEvictionTimeout\x88\x01\x01B\n" +
+	"\x19graceful_eviction_timeout\x18\a \x01(\tH\x06R\x17gracefulEvictionTimeout\x88\x01\x01\x12D\n" +
+	"\x1ccluster_startup_grace_period\x18\b \x01(\tH\aR\x19clusterStartupGracePeriod\x88\x01\x01B\n" +
 	"\n" +
 	"\b_enabledB\"\n" +
 	" _cluster_status_update_frequencyB\x19\n" +
@@ -57968,7 +58770,8 @@ const file_kairship_proto_rawDesc = "" +
 	"\x1d_cluster_monitor_grace_periodB\x1c\n" +
 	"\x1a_cluster_failure_thresholdB\x1c\n" +
 	"\x1a_cluster_success_thresholdB\x1c\n" +
-	"\x1a_graceful_eviction_timeout\"b\n" +
+	"\x1a_graceful_eviction_timeoutB\x1f\n" +
+	"\x1d_cluster_startup_grace_period\"b\n" +
 	"\x13InstanceFeatureGate\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x1d\n" +
 	"\aenabled\x18\x02 \x01(\bH\x01R\aenabled\x88\x01\x01B\a\n" +
@@ -57985,16 +58788,22 @@ const file_kairship_proto_rawDesc = "" +
 	"\x06server\x18\x01 \x01(\tH\x00R\x06server\x88\x01\x01\x128\n" +
 	"\x15certificate_authority\x18\x02 \x01(\tH\x01R\x14certificateAuthority\x88\x01\x01B\t\n" +
 	"\a_serverB\x18\n" +
-	"\x16_certificate_authority\"q\n" +
+	"\x16_certificate_authority\"\xff\x01\n" +
 	"\x16InstanceMetricsAdapter\x12\x1d\n" +
 	"\aenabled\x18\x01 \x01(\bH\x00R\aenabled\x88\x01\x01\x12\x1f\n" +
-	"\breplicas\x18\x02 \x01(\x05H\x01R\breplicas\x88\x01\x01B\n" +
+	"\breplicas\x18\x02 \x01(\x05H\x01R\breplicas\x88\x01\x01\x12E\n" +
+	"\n" +
+	"extra_args\x18\x03 \x03(\v2&.kairship.v1.InstanceComponentArgumentR\textraArgs\x12E\n" +
+	"\tresources\x18\x04 \x01(\v2'.kairship.v1.InstanceComponentResourcesR\tresourcesB\n" +
 	"\n" +
 	"\b_enabledB\v\n" +
-	"\t_replicas\"v\n" +
+	"\t_replicas\"\x8e\x02\n" +
 	"\x1bInstanceMetricsAdapterInput\x12\x1d\n" +
 	"\aenabled\x18\x01 \x01(\bH\x00R\aenabled\x88\x01\x01\x12\x1f\n" +
-	"\breplicas\x18\x02 \x01(\x05H\x01R\breplicas\x88\x01\x01B\n" +
+	"\breplicas\x18\x02 \x01(\x05H\x01R\breplicas\x88\x01\x01\x12J\n" +
+	"\n" +
+	"extra_args\x18\x03 \x03(\v2+.kairship.v1.InstanceComponentArgumentInputR\textraArgs\x12J\n" +
+	"\tresources\x18\x04 \x01(\v2,.kairship.v1.InstanceComponentResourcesInputR\tresourcesB\n" +
 	"\n" +
 	"\b_enabledB\v\n" +
 	"\t_replicas\"\xec\x03\n" +
@@ -58106,7 +58915,16 @@ const file_kairship_proto_rawDesc = "" +
 	"\x05_kindB\n" +
 	"\n" +
 	"\b_messageB\t\n" +
-	"\a_cursor\"\x9c\x01\n" +
+	"\a_cursor\";\n" +
+	"\x0eKarmadaVersion\x12\x1d\n" +
+	"\aversion\x18\x01 \x01(\tH\x00R\aversion\x88\x01\x01B\n" +
+	"\n" +
+	"\b_version\"r\n" +
+	"\x12KarmadaVersionList\x121\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x1b.kairship.v1.KarmadaVersionR\x05nodes\x12\x1d\n" +
+	"\alimited\x18\x02 \x01(\bH\x00R\alimited\x88\x01\x01B\n" +
+	"\n" +
+	"\b_limited\"\x9c\x01\n" +
 	"\tKindCount\x12\x19\n" +
 	"\x05group\x18\x01 \x01(\tH\x00R\x05group\x88\x01\x01\x12\x17\n" +
 	"\x04kind\x18\x02 \x01(\tH\x01R\x04kind\x88\x01\x01\x12\x19\n" +
@@ -58610,6 +59428,13 @@ const file_kairship_proto_rawDesc = "" +
 	"\x0f_label_selector\"\xb7\x01\n" +
 	"\x15ListInstancesResponse\x127\n" +
 	"\x06result\x18\x01 \x01(\v2\x1f.kairship.v1.InstanceConnectionR\x06result\x12,\n" +
+	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +
+	"\n" +
+	"extensions\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"extensions\"\x1c\n" +
+	"\x1aListKarmadaVersionsRequest\"\xbd\x01\n" +
+	"\x1bListKarmadaVersionsResponse\x127\n" +
+	"\x06result\x18\x01 \x01(\v2\x1f.kairship.v1.KarmadaVersionListR\x06result\x12,\n" +
 	"\x06errors\x18\x02 \x03(\v2\x14.kairship.v1.FailureR\x06errors\x127\n" +
 	"\n" +
 	"extensions\x18\x03 \x01(\v2\x17.google.protobuf.StructR\n" +
@@ -62345,7 +63170,7 @@ const file_kairship_proto_rawDesc = "" +
 	"\n" +
 	"CLUSTER_IP\x10\x01\x12\r\n" +
 	"\tNODE_PORT\x10\x02\x12\x11\n" +
-	"\rLOAD_BALANCER\x10\x032\xe7v\n" +
+	"\rLOAD_BALANCER\x10\x032\xd6w\n" +
 	"\bKairship\x12O\n" +
 	"\tGetViewer\x12\x1d.kairship.v1.GetViewerRequest\x1a\x1e.kairship.v1.GetViewerResponse\"\x03\x90\x02\x01\x12p\n" +
 	"\x14GetViewerPermissions\x12(.kairship.v1.GetViewerPermissionsRequest\x1a).kairship.v1.GetViewerPermissionsResponse\"\x03\x90\x02\x01\x12d\n" +
@@ -62402,7 +63227,8 @@ const file_kairship_proto_rawDesc = "" +
 	"\x15GetInstanceKubeconfig\x12).kairship.v1.GetInstanceKubeconfigRequest\x1a*.kairship.v1.GetInstanceKubeconfigResponse\"\x03\x90\x02\x01\x12j\n" +
 	"\x12ListInstanceEvents\x12&.kairship.v1.ListInstanceEventsRequest\x1a'.kairship.v1.ListInstanceEventsResponse\"\x03\x90\x02\x01\x12p\n" +
 	"\x14ListInstanceTimeline\x12(.kairship.v1.ListInstanceTimelineRequest\x1a).kairship.v1.ListInstanceTimelineResponse\"\x03\x90\x02\x01\x12[\n" +
-	"\rListInstances\x12!.kairship.v1.ListInstancesRequest\x1a\".kairship.v1.ListInstancesResponse\"\x03\x90\x02\x01\x12a\n" +
+	"\rListInstances\x12!.kairship.v1.ListInstancesRequest\x1a\".kairship.v1.ListInstancesResponse\"\x03\x90\x02\x01\x12m\n" +
+	"\x13ListKarmadaVersions\x12'.kairship.v1.ListKarmadaVersionsRequest\x1a(.kairship.v1.ListKarmadaVersionsResponse\"\x03\x90\x02\x01\x12a\n" +
 	"\x10RegisterInstance\x12$.kairship.v1.RegisterInstanceRequest\x1a%.kairship.v1.RegisterInstanceResponse\"\x00\x12[\n" +
 	"\x0eUpdateInstance\x12\".kairship.v1.UpdateInstanceRequest\x1a#.kairship.v1.UpdateInstanceResponse\"\x00\x12`\n" +
 	"\x0eWatchInstances\x12\".kairship.v1.WatchInstancesRequest\x1a#.kairship.v1.WatchInstancesResponse\"\x03\x90\x02\x010\x01\x12j\n" +
@@ -62503,7 +63329,7 @@ func file_kairship_proto_rawDescGZIP() []byte {
 }
 
 var file_kairship_proto_enumTypes = make([]protoimpl.EnumInfo, 82)
-var file_kairship_proto_msgTypes = make([]protoimpl.MessageInfo, 660)
+var file_kairship_proto_msgTypes = make([]protoimpl.MessageInfo, 670)
 var file_kairship_proto_goTypes = []any{
 	(AccessVerb_Value)(0),                                 // 0: kairship.v1.AccessVerb.Value
 	(ActivationPreference_Value)(0),                       // 1: kairship.v1.ActivationPreference.Value
@@ -62817,2007 +63643,2047 @@ var file_kairship_proto_goTypes = []any{
 	(*InstanceChange)(nil),                                // 309: kairship.v1.InstanceChange
 	(*InstanceCheck)(nil),                                 // 310: kairship.v1.InstanceCheck
 	(*InstanceComponent)(nil),                             // 311: kairship.v1.InstanceComponent
-	(*InstanceComponentInput)(nil),                        // 312: kairship.v1.InstanceComponentInput
-	(*InstanceComponents)(nil),                            // 313: kairship.v1.InstanceComponents
-	(*InstanceComponentsInput)(nil),                       // 314: kairship.v1.InstanceComponentsInput
-	(*InstanceConnection)(nil),                            // 315: kairship.v1.InstanceConnection
-	(*InstanceDeployment)(nil),                            // 316: kairship.v1.InstanceDeployment
-	(*InstanceDescheduler)(nil),                           // 317: kairship.v1.InstanceDescheduler
-	(*InstanceDeschedulerInput)(nil),                      // 318: kairship.v1.InstanceDeschedulerInput
-	(*InstanceEtcd)(nil),                                  // 319: kairship.v1.InstanceEtcd
-	(*InstanceEtcdInput)(nil),                             // 320: kairship.v1.InstanceEtcdInput
-	(*InstanceEtcdStorageInput)(nil),                      // 321: kairship.v1.InstanceEtcdStorageInput
-	(*InstanceFailover)(nil),                              // 322: kairship.v1.InstanceFailover
-	(*InstanceFailoverInput)(nil),                         // 323: kairship.v1.InstanceFailoverInput
-	(*InstanceFeatureGate)(nil),                           // 324: kairship.v1.InstanceFeatureGate
-	(*InstanceFeatureGateInput)(nil),                      // 325: kairship.v1.InstanceFeatureGateInput
-	(*InstanceKubeconfig)(nil),                            // 326: kairship.v1.InstanceKubeconfig
-	(*InstanceMetricsAdapter)(nil),                        // 327: kairship.v1.InstanceMetricsAdapter
-	(*InstanceMetricsAdapterInput)(nil),                   // 328: kairship.v1.InstanceMetricsAdapterInput
-	(*InstanceSummary)(nil),                               // 329: kairship.v1.InstanceSummary
-	(*JSONPatchOperationInput)(nil),                       // 330: kairship.v1.JSONPatchOperationInput
-	(*Job)(nil),                                           // 331: kairship.v1.Job
-	(*JoinClusterPayload)(nil),                            // 332: kairship.v1.JoinClusterPayload
-	(*JoinClusterRequest)(nil),                            // 333: kairship.v1.JoinClusterRequest
-	(*JoinClusterResponse)(nil),                           // 334: kairship.v1.JoinClusterResponse
-	(*KarmadaResource)(nil),                               // 335: kairship.v1.KarmadaResource
-	(*KarmadaResourceChange)(nil),                         // 336: kairship.v1.KarmadaResourceChange
-	(*KindCount)(nil),                                     // 337: kairship.v1.KindCount
-	(*Label)(nil),                                         // 338: kairship.v1.Label
-	(*LabelAnnotationOverriderInput)(nil),                 // 339: kairship.v1.LabelAnnotationOverriderInput
-	(*LabelInput)(nil),                                    // 340: kairship.v1.LabelInput
-	(*LabelSelectorInput)(nil),                            // 341: kairship.v1.LabelSelectorInput
-	(*LabelSelectorRequirementInput)(nil),                 // 342: kairship.v1.LabelSelectorRequirementInput
-	(*ListActivityRequest)(nil),                           // 343: kairship.v1.ListActivityRequest
-	(*ListActivityResponse)(nil),                          // 344: kairship.v1.ListActivityResponse
-	(*ListClusterNodesRequest)(nil),                       // 345: kairship.v1.ListClusterNodesRequest
-	(*ListClusterNodesResponse)(nil),                      // 346: kairship.v1.ListClusterNodesResponse
-	(*ListClusterOverridePoliciesRequest)(nil),            // 347: kairship.v1.ListClusterOverridePoliciesRequest
-	(*ListClusterOverridePoliciesResponse)(nil),           // 348: kairship.v1.ListClusterOverridePoliciesResponse
-	(*ListClusterOverridePolicyTimelineRequest)(nil),      // 349: kairship.v1.ListClusterOverridePolicyTimelineRequest
-	(*ListClusterOverridePolicyTimelineResponse)(nil),     // 350: kairship.v1.ListClusterOverridePolicyTimelineResponse
-	(*ListClusterPropagationPoliciesRequest)(nil),         // 351: kairship.v1.ListClusterPropagationPoliciesRequest
-	(*ListClusterPropagationPoliciesResponse)(nil),        // 352: kairship.v1.ListClusterPropagationPoliciesResponse
-	(*ListClusterPropagationPolicyTimelineRequest)(nil),   // 353: kairship.v1.ListClusterPropagationPolicyTimelineRequest
-	(*ListClusterPropagationPolicyTimelineResponse)(nil),  // 354: kairship.v1.ListClusterPropagationPolicyTimelineResponse
-	(*ListClusterPropagationPolicyWorkloadsRequest)(nil),  // 355: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest
-	(*ListClusterPropagationPolicyWorkloadsResponse)(nil), // 356: kairship.v1.ListClusterPropagationPolicyWorkloadsResponse
-	(*ListClustersRequest)(nil),                           // 357: kairship.v1.ListClustersRequest
-	(*ListClustersResponse)(nil),                          // 358: kairship.v1.ListClustersResponse
-	(*ListCronFederatedHPAsRequest)(nil),                  // 359: kairship.v1.ListCronFederatedHPAsRequest
-	(*ListCronFederatedHPAsResponse)(nil),                 // 360: kairship.v1.ListCronFederatedHPAsResponse
-	(*ListFederatedHPAsRequest)(nil),                      // 361: kairship.v1.ListFederatedHPAsRequest
-	(*ListFederatedHPAsResponse)(nil),                     // 362: kairship.v1.ListFederatedHPAsResponse
-	(*ListFederatedResourceQuotasRequest)(nil),            // 363: kairship.v1.ListFederatedResourceQuotasRequest
-	(*ListFederatedResourceQuotasResponse)(nil),           // 364: kairship.v1.ListFederatedResourceQuotasResponse
-	(*ListImagesRequest)(nil),                             // 365: kairship.v1.ListImagesRequest
-	(*ListImagesResponse)(nil),                            // 366: kairship.v1.ListImagesResponse
-	(*ListInstanceEventsRequest)(nil),                     // 367: kairship.v1.ListInstanceEventsRequest
-	(*ListInstanceEventsResponse)(nil),                    // 368: kairship.v1.ListInstanceEventsResponse
-	(*ListInstancePodsRequest)(nil),                       // 369: kairship.v1.ListInstancePodsRequest
-	(*ListInstancePodsResponse)(nil),                      // 370: kairship.v1.ListInstancePodsResponse
-	(*ListInstanceResourcesRequest)(nil),                  // 371: kairship.v1.ListInstanceResourcesRequest
-	(*ListInstanceResourcesResponse)(nil),                 // 372: kairship.v1.ListInstanceResourcesResponse
-	(*ListInstanceTimelineRequest)(nil),                   // 373: kairship.v1.ListInstanceTimelineRequest
-	(*ListInstanceTimelineResponse)(nil),                  // 374: kairship.v1.ListInstanceTimelineResponse
-	(*ListInstanceWorkloadsRequest)(nil),                  // 375: kairship.v1.ListInstanceWorkloadsRequest
-	(*ListInstanceWorkloadsResponse)(nil),                 // 376: kairship.v1.ListInstanceWorkloadsResponse
-	(*ListInstancesRequest)(nil),                          // 377: kairship.v1.ListInstancesRequest
-	(*ListInstancesResponse)(nil),                         // 378: kairship.v1.ListInstancesResponse
-	(*ListMemberClusterResourcesRequest)(nil),             // 379: kairship.v1.ListMemberClusterResourcesRequest
-	(*ListMemberClusterResourcesResponse)(nil),            // 380: kairship.v1.ListMemberClusterResourcesResponse
-	(*ListMemberClusterTimelineRequest)(nil),              // 381: kairship.v1.ListMemberClusterTimelineRequest
-	(*ListMemberClusterTimelineResponse)(nil),             // 382: kairship.v1.ListMemberClusterTimelineResponse
-	(*ListMemberClustersRequest)(nil),                     // 383: kairship.v1.ListMemberClustersRequest
-	(*ListMemberClustersResponse)(nil),                    // 384: kairship.v1.ListMemberClustersResponse
-	(*ListMultiClusterServicesRequest)(nil),               // 385: kairship.v1.ListMultiClusterServicesRequest
-	(*ListMultiClusterServicesResponse)(nil),              // 386: kairship.v1.ListMultiClusterServicesResponse
-	(*ListNamespacesRequest)(nil),                         // 387: kairship.v1.ListNamespacesRequest
-	(*ListNamespacesResponse)(nil),                        // 388: kairship.v1.ListNamespacesResponse
-	(*ListOverridePoliciesRequest)(nil),                   // 389: kairship.v1.ListOverridePoliciesRequest
-	(*ListOverridePoliciesResponse)(nil),                  // 390: kairship.v1.ListOverridePoliciesResponse
-	(*ListOverridePolicyTimelineRequest)(nil),             // 391: kairship.v1.ListOverridePolicyTimelineRequest
-	(*ListOverridePolicyTimelineResponse)(nil),            // 392: kairship.v1.ListOverridePolicyTimelineResponse
-	(*ListPodsRequest)(nil),                               // 393: kairship.v1.ListPodsRequest
-	(*ListPodsResponse)(nil),                              // 394: kairship.v1.ListPodsResponse
-	(*ListPropagationPoliciesRequest)(nil),                // 395: kairship.v1.ListPropagationPoliciesRequest
-	(*ListPropagationPoliciesResponse)(nil),               // 396: kairship.v1.ListPropagationPoliciesResponse
-	(*ListPropagationPolicyTimelineRequest)(nil),          // 397: kairship.v1.ListPropagationPolicyTimelineRequest
-	(*ListPropagationPolicyTimelineResponse)(nil),         // 398: kairship.v1.ListPropagationPolicyTimelineResponse
-	(*ListPropagationPolicyWorkloadsRequest)(nil),         // 399: kairship.v1.ListPropagationPolicyWorkloadsRequest
-	(*ListPropagationPolicyWorkloadsResponse)(nil),        // 400: kairship.v1.ListPropagationPolicyWorkloadsResponse
-	(*ListResourcesRequest)(nil),                          // 401: kairship.v1.ListResourcesRequest
-	(*ListResourcesResponse)(nil),                         // 402: kairship.v1.ListResourcesResponse
-	(*ListRoleBindingsRequest)(nil),                       // 403: kairship.v1.ListRoleBindingsRequest
-	(*ListRoleBindingsResponse)(nil),                      // 404: kairship.v1.ListRoleBindingsResponse
-	(*ListWorkloadEventsRequest)(nil),                     // 405: kairship.v1.ListWorkloadEventsRequest
-	(*ListWorkloadEventsResponse)(nil),                    // 406: kairship.v1.ListWorkloadEventsResponse
-	(*ListWorkloadRebalancersRequest)(nil),                // 407: kairship.v1.ListWorkloadRebalancersRequest
-	(*ListWorkloadRebalancersResponse)(nil),               // 408: kairship.v1.ListWorkloadRebalancersResponse
-	(*ListWorkloadRevisionsRequest)(nil),                  // 409: kairship.v1.ListWorkloadRevisionsRequest
-	(*ListWorkloadRevisionsResponse)(nil),                 // 410: kairship.v1.ListWorkloadRevisionsResponse
-	(*ListWorkloadTimelineRequest)(nil),                   // 411: kairship.v1.ListWorkloadTimelineRequest
-	(*ListWorkloadTimelineResponse)(nil),                  // 412: kairship.v1.ListWorkloadTimelineResponse
-	(*ListWorkloadsRequest)(nil),                          // 413: kairship.v1.ListWorkloadsRequest
-	(*ListWorkloadsResponse)(nil),                         // 414: kairship.v1.ListWorkloadsResponse
-	(*LoadBalancerIngress)(nil),                           // 415: kairship.v1.LoadBalancerIngress
-	(*ManagedBy)(nil),                                     // 416: kairship.v1.ManagedBy
-	(*ManifestChange)(nil),                                // 417: kairship.v1.ManifestChange
-	(*ManifestPreview)(nil),                               // 418: kairship.v1.ManifestPreview
-	(*ManifestPreviewItem)(nil),                           // 419: kairship.v1.ManifestPreviewItem
-	(*ManifestResult)(nil),                                // 420: kairship.v1.ManifestResult
-	(*MemberCluster)(nil),                                 // 421: kairship.v1.MemberCluster
-	(*MemberClusterChange)(nil),                           // 422: kairship.v1.MemberClusterChange
-	(*MemberClusterConnection)(nil),                       // 423: kairship.v1.MemberClusterConnection
-	(*MemberClusterUsage)(nil),                            // 424: kairship.v1.MemberClusterUsage
-	(*MemberObject)(nil),                                  // 425: kairship.v1.MemberObject
-	(*MetricIdentifierInput)(nil),                         // 426: kairship.v1.MetricIdentifierInput
-	(*MetricSpecInput)(nil),                               // 427: kairship.v1.MetricSpecInput
-	(*MetricTargetInput)(nil),                             // 428: kairship.v1.MetricTargetInput
-	(*MoveClusterPayload)(nil),                            // 429: kairship.v1.MoveClusterPayload
-	(*MoveClusterRequest)(nil),                            // 430: kairship.v1.MoveClusterRequest
-	(*MoveClusterResponse)(nil),                           // 431: kairship.v1.MoveClusterResponse
-	(*MoveWorkloadPayload)(nil),                           // 432: kairship.v1.MoveWorkloadPayload
-	(*MoveWorkloadRequest)(nil),                           // 433: kairship.v1.MoveWorkloadRequest
-	(*MoveWorkloadResponse)(nil),                          // 434: kairship.v1.MoveWorkloadResponse
-	(*MultiClusterService)(nil),                           // 435: kairship.v1.MultiClusterService
-	(*MultiClusterServiceConnection)(nil),                 // 436: kairship.v1.MultiClusterServiceConnection
-	(*MultiClusterServiceSpec)(nil),                       // 437: kairship.v1.MultiClusterServiceSpec
-	(*MultiClusterServiceSpecInput)(nil),                  // 438: kairship.v1.MultiClusterServiceSpecInput
-	(*MutationProblem)(nil),                               // 439: kairship.v1.MutationProblem
-	(*Namespace)(nil),                                     // 440: kairship.v1.Namespace
-	(*NamespaceConnection)(nil),                           // 441: kairship.v1.NamespaceConnection
-	(*NodeAllocation)(nil),                                // 442: kairship.v1.NodeAllocation
-	(*NodeResources)(nil),                                 // 443: kairship.v1.NodeResources
-	(*ObjectMetricSourceInput)(nil),                       // 444: kairship.v1.ObjectMetricSourceInput
-	(*OperationCluster)(nil),                              // 445: kairship.v1.OperationCluster
-	(*OperationProgress)(nil),                             // 446: kairship.v1.OperationProgress
-	(*OperationStep)(nil),                                 // 447: kairship.v1.OperationStep
-	(*OverflowClusterAffinityInput)(nil),                  // 448: kairship.v1.OverflowClusterAffinityInput
-	(*OverriddenImage)(nil),                               // 449: kairship.v1.OverriddenImage
-	(*OverridePolicy)(nil),                                // 450: kairship.v1.OverridePolicy
-	(*OverridePolicyConnection)(nil),                      // 451: kairship.v1.OverridePolicyConnection
-	(*OverridePolicyLike)(nil),                            // 452: kairship.v1.OverridePolicyLike
-	(*OverrideSpecInput)(nil),                             // 453: kairship.v1.OverrideSpecInput
-	(*OverridersInput)(nil),                               // 454: kairship.v1.OverridersInput
-	(*PageInfo)(nil),                                      // 455: kairship.v1.PageInfo
-	(*PatchResourcePayload)(nil),                          // 456: kairship.v1.PatchResourcePayload
-	(*PatchResourceRequest)(nil),                          // 457: kairship.v1.PatchResourceRequest
-	(*PatchResourceResponse)(nil),                         // 458: kairship.v1.PatchResourceResponse
-	(*PauseWorkloadPayload)(nil),                          // 459: kairship.v1.PauseWorkloadPayload
-	(*PauseWorkloadRequest)(nil),                          // 460: kairship.v1.PauseWorkloadRequest
-	(*PauseWorkloadResponse)(nil),                         // 461: kairship.v1.PauseWorkloadResponse
-	(*Placement)(nil),                                     // 462: kairship.v1.Placement
-	(*PlacementDrift)(nil),                                // 463: kairship.v1.PlacementDrift
-	(*PlaintextOverriderInput)(nil),                       // 464: kairship.v1.PlaintextOverriderInput
-	(*Pod)(nil),                                           // 465: kairship.v1.Pod
-	(*PodConnection)(nil),                                 // 466: kairship.v1.PodConnection
-	(*PodContainer)(nil),                                  // 467: kairship.v1.PodContainer
-	(*PodLogEvent)(nil),                                   // 468: kairship.v1.PodLogEvent
-	(*PodLogLine)(nil),                                    // 469: kairship.v1.PodLogLine
-	(*PodLogOmission)(nil),                                // 470: kairship.v1.PodLogOmission
-	(*PodLogs)(nil),                                       // 471: kairship.v1.PodLogs
-	(*PodsMetricSourceInput)(nil),                         // 472: kairship.v1.PodsMetricSourceInput
-	(*Policy)(nil),                                        // 473: kairship.v1.Policy
-	(*PolicyChange)(nil),                                  // 474: kairship.v1.PolicyChange
-	(*PolicyPreview)(nil),                                 // 475: kairship.v1.PolicyPreview
-	(*PolicyReferenceInput)(nil),                          // 476: kairship.v1.PolicyReferenceInput
-	(*PolicySelectsInput)(nil),                            // 477: kairship.v1.PolicySelectsInput
-	(*PolicyUse)(nil),                                     // 478: kairship.v1.PolicyUse
-	(*PolicyUser)(nil),                                    // 479: kairship.v1.PolicyUser
-	(*PreviewApplyRequest)(nil),                           // 480: kairship.v1.PreviewApplyRequest
-	(*PreviewApplyResponse)(nil),                          // 481: kairship.v1.PreviewApplyResponse
-	(*PreviewAssumptionsInput)(nil),                       // 482: kairship.v1.PreviewAssumptionsInput
-	(*PreviewClusterLossRequest)(nil),                     // 483: kairship.v1.PreviewClusterLossRequest
-	(*PreviewClusterLossResponse)(nil),                    // 484: kairship.v1.PreviewClusterLossResponse
-	(*PreviewOverrideRequest)(nil),                        // 485: kairship.v1.PreviewOverrideRequest
-	(*PreviewOverrideResponse)(nil),                       // 486: kairship.v1.PreviewOverrideResponse
-	(*PreviewPolicyRequest)(nil),                          // 487: kairship.v1.PreviewPolicyRequest
-	(*PreviewPolicyResponse)(nil),                         // 488: kairship.v1.PreviewPolicyResponse
-	(*PromoteResourcePayload)(nil),                        // 489: kairship.v1.PromoteResourcePayload
-	(*PromoteResourceRequest)(nil),                        // 490: kairship.v1.PromoteResourceRequest
-	(*PromoteResourceResponse)(nil),                       // 491: kairship.v1.PromoteResourceResponse
-	(*PropagatedObject)(nil),                              // 492: kairship.v1.PropagatedObject
-	(*PropagatedObjects)(nil),                             // 493: kairship.v1.PropagatedObjects
-	(*PropagationPlacementInput)(nil),                     // 494: kairship.v1.PropagationPlacementInput
-	(*PropagationPolicy)(nil),                             // 495: kairship.v1.PropagationPolicy
-	(*PropagationPolicyConnection)(nil),                   // 496: kairship.v1.PropagationPolicyConnection
-	(*PropagationPolicyLike)(nil),                         // 497: kairship.v1.PropagationPolicyLike
-	(*PropagationSpecInput)(nil),                          // 498: kairship.v1.PropagationSpecInput
-	(*PropagationSuspensionInput)(nil),                    // 499: kairship.v1.PropagationSuspensionInput
-	(*QuotaUse)(nil),                                      // 500: kairship.v1.QuotaUse
-	(*ReadyCount)(nil),                                    // 501: kairship.v1.ReadyCount
-	(*RebalanceTargetInput)(nil),                          // 502: kairship.v1.RebalanceTargetInput
-	(*RebalancedWorkload)(nil),                            // 503: kairship.v1.RebalancedWorkload
-	(*RegisterClusterPayload)(nil),                        // 504: kairship.v1.RegisterClusterPayload
-	(*RegisterClusterRequest)(nil),                        // 505: kairship.v1.RegisterClusterRequest
-	(*RegisterClusterResponse)(nil),                       // 506: kairship.v1.RegisterClusterResponse
-	(*RegisterInstancePayload)(nil),                       // 507: kairship.v1.RegisterInstancePayload
-	(*RegisterInstanceRequest)(nil),                       // 508: kairship.v1.RegisterInstanceRequest
-	(*RegisterInstanceResponse)(nil),                      // 509: kairship.v1.RegisterInstanceResponse
-	(*RemoveClusterPayload)(nil),                          // 510: kairship.v1.RemoveClusterPayload
-	(*RemoveClusterRequest)(nil),                          // 511: kairship.v1.RemoveClusterRequest
-	(*RemoveClusterResponse)(nil),                         // 512: kairship.v1.RemoveClusterResponse
-	(*ReplicaCounts)(nil),                                 // 513: kairship.v1.ReplicaCounts
-	(*ReplicaSchedulingStrategyInput)(nil),                // 514: kairship.v1.ReplicaSchedulingStrategyInput
-	(*Resource)(nil),                                      // 515: kairship.v1.Resource
-	(*ResourceBinding)(nil),                               // 516: kairship.v1.ResourceBinding
-	(*ResourceChange)(nil),                                // 517: kairship.v1.ResourceChange
-	(*ResourceConnection)(nil),                            // 518: kairship.v1.ResourceConnection
-	(*ResourceMetricSourceInput)(nil),                     // 519: kairship.v1.ResourceMetricSourceInput
-	(*ResourcePlacement)(nil),                             // 520: kairship.v1.ResourcePlacement
-	(*ResourceQuantityInput)(nil),                         // 521: kairship.v1.ResourceQuantityInput
-	(*ResourceSelectorInput)(nil),                         // 522: kairship.v1.ResourceSelectorInput
-	(*RestartWorkloadPayload)(nil),                        // 523: kairship.v1.RestartWorkloadPayload
-	(*RestartWorkloadRequest)(nil),                        // 524: kairship.v1.RestartWorkloadRequest
-	(*RestartWorkloadResponse)(nil),                       // 525: kairship.v1.RestartWorkloadResponse
-	(*ResumeWorkloadPayload)(nil),                         // 526: kairship.v1.ResumeWorkloadPayload
-	(*ResumeWorkloadRequest)(nil),                         // 527: kairship.v1.ResumeWorkloadRequest
-	(*ResumeWorkloadResponse)(nil),                        // 528: kairship.v1.ResumeWorkloadResponse
-	(*RevokeInstanceRolePayload)(nil),                     // 529: kairship.v1.RevokeInstanceRolePayload
-	(*RevokeInstanceRoleRequest)(nil),                     // 530: kairship.v1.RevokeInstanceRoleRequest
-	(*RevokeInstanceRoleResponse)(nil),                    // 531: kairship.v1.RevokeInstanceRoleResponse
-	(*RoleBinding)(nil),                                   // 532: kairship.v1.RoleBinding
-	(*RoleBindingConnection)(nil),                         // 533: kairship.v1.RoleBindingConnection
-	(*RollbackWorkloadPayload)(nil),                       // 534: kairship.v1.RollbackWorkloadPayload
-	(*RollbackWorkloadRequest)(nil),                       // 535: kairship.v1.RollbackWorkloadRequest
-	(*RollbackWorkloadResponse)(nil),                      // 536: kairship.v1.RollbackWorkloadResponse
-	(*RuleWithClusterInput)(nil),                          // 537: kairship.v1.RuleWithClusterInput
-	(*ScaleTargetInput)(nil),                              // 538: kairship.v1.ScaleTargetInput
-	(*ScaleWorkloadPayload)(nil),                          // 539: kairship.v1.ScaleWorkloadPayload
-	(*ScaleWorkloadRequest)(nil),                          // 540: kairship.v1.ScaleWorkloadRequest
-	(*ScaleWorkloadResponse)(nil),                         // 541: kairship.v1.ScaleWorkloadResponse
-	(*ScalingBehaviorInput)(nil),                          // 542: kairship.v1.ScalingBehaviorInput
-	(*ScalingPolicyInput)(nil),                            // 543: kairship.v1.ScalingPolicyInput
-	(*ScalingRulesInput)(nil),                             // 544: kairship.v1.ScalingRulesInput
-	(*SchedulePriorityInput)(nil),                         // 545: kairship.v1.SchedulePriorityInput
-	(*SearchHit)(nil),                                     // 546: kairship.v1.SearchHit
-	(*SearchRequest)(nil),                                 // 547: kairship.v1.SearchRequest
-	(*SearchResponse)(nil),                                // 548: kairship.v1.SearchResponse
-	(*SearchResult)(nil),                                  // 549: kairship.v1.SearchResult
-	(*ServiceClusterInput)(nil),                           // 550: kairship.v1.ServiceClusterInput
-	(*ServicePortInput)(nil),                              // 551: kairship.v1.ServicePortInput
-	(*SetImagePayload)(nil),                               // 552: kairship.v1.SetImagePayload
-	(*SetImageRequest)(nil),                               // 553: kairship.v1.SetImageRequest
-	(*SetImageResponse)(nil),                              // 554: kairship.v1.SetImageResponse
-	(*SpreadConstraintInput)(nil),                         // 555: kairship.v1.SpreadConstraintInput
-	(*StaleCluster)(nil),                                  // 556: kairship.v1.StaleCluster
-	(*StatePreservationInput)(nil),                        // 557: kairship.v1.StatePreservationInput
-	(*StatePreservationRuleInput)(nil),                    // 558: kairship.v1.StatePreservationRuleInput
-	(*StaticClusterAssignmentInput)(nil),                  // 559: kairship.v1.StaticClusterAssignmentInput
-	(*StaticClusterWeightInput)(nil),                      // 560: kairship.v1.StaticClusterWeightInput
-	(*SuspendClustersInput)(nil),                          // 561: kairship.v1.SuspendClustersInput
-	(*TargetCluster)(nil),                                 // 562: kairship.v1.TargetCluster
-	(*TimelineEntry)(nil),                                 // 563: kairship.v1.TimelineEntry
-	(*TimelineEntryConnection)(nil),                       // 564: kairship.v1.TimelineEntryConnection
-	(*TimelineObject)(nil),                                // 565: kairship.v1.TimelineObject
-	(*TriggerCronJobPayload)(nil),                         // 566: kairship.v1.TriggerCronJobPayload
-	(*TriggerCronJobRequest)(nil),                         // 567: kairship.v1.TriggerCronJobRequest
-	(*TriggerCronJobResponse)(nil),                        // 568: kairship.v1.TriggerCronJobResponse
-	(*UncordonMemberClusterPayload)(nil),                  // 569: kairship.v1.UncordonMemberClusterPayload
-	(*UncordonMemberClusterRequest)(nil),                  // 570: kairship.v1.UncordonMemberClusterRequest
-	(*UncordonMemberClusterResponse)(nil),                 // 571: kairship.v1.UncordonMemberClusterResponse
-	(*UndoneWrite)(nil),                                   // 572: kairship.v1.UndoneWrite
-	(*UnjoinClusterPayload)(nil),                          // 573: kairship.v1.UnjoinClusterPayload
-	(*UnjoinClusterRequest)(nil),                          // 574: kairship.v1.UnjoinClusterRequest
-	(*UnjoinClusterResponse)(nil),                         // 575: kairship.v1.UnjoinClusterResponse
-	(*UpdateClusterOverridePolicyPayload)(nil),            // 576: kairship.v1.UpdateClusterOverridePolicyPayload
-	(*UpdateClusterOverridePolicyRequest)(nil),            // 577: kairship.v1.UpdateClusterOverridePolicyRequest
-	(*UpdateClusterOverridePolicyResponse)(nil),           // 578: kairship.v1.UpdateClusterOverridePolicyResponse
-	(*UpdateClusterPayload)(nil),                          // 579: kairship.v1.UpdateClusterPayload
-	(*UpdateClusterPropagationPolicyPayload)(nil),         // 580: kairship.v1.UpdateClusterPropagationPolicyPayload
-	(*UpdateClusterPropagationPolicyRequest)(nil),         // 581: kairship.v1.UpdateClusterPropagationPolicyRequest
-	(*UpdateClusterPropagationPolicyResponse)(nil),        // 582: kairship.v1.UpdateClusterPropagationPolicyResponse
-	(*UpdateClusterRequest)(nil),                          // 583: kairship.v1.UpdateClusterRequest
-	(*UpdateClusterResponse)(nil),                         // 584: kairship.v1.UpdateClusterResponse
-	(*UpdateCronFederatedHPAPayload)(nil),                 // 585: kairship.v1.UpdateCronFederatedHPAPayload
-	(*UpdateCronFederatedHPARequest)(nil),                 // 586: kairship.v1.UpdateCronFederatedHPARequest
-	(*UpdateCronFederatedHPAResponse)(nil),                // 587: kairship.v1.UpdateCronFederatedHPAResponse
-	(*UpdateFederatedHPAPayload)(nil),                     // 588: kairship.v1.UpdateFederatedHPAPayload
-	(*UpdateFederatedHPARequest)(nil),                     // 589: kairship.v1.UpdateFederatedHPARequest
-	(*UpdateFederatedHPAResponse)(nil),                    // 590: kairship.v1.UpdateFederatedHPAResponse
-	(*UpdateFederatedResourceQuotaPayload)(nil),           // 591: kairship.v1.UpdateFederatedResourceQuotaPayload
-	(*UpdateFederatedResourceQuotaRequest)(nil),           // 592: kairship.v1.UpdateFederatedResourceQuotaRequest
-	(*UpdateFederatedResourceQuotaResponse)(nil),          // 593: kairship.v1.UpdateFederatedResourceQuotaResponse
-	(*UpdateInstancePayload)(nil),                         // 594: kairship.v1.UpdateInstancePayload
-	(*UpdateInstanceRequest)(nil),                         // 595: kairship.v1.UpdateInstanceRequest
-	(*UpdateInstanceResponse)(nil),                        // 596: kairship.v1.UpdateInstanceResponse
-	(*UpdateMemberClusterPayload)(nil),                    // 597: kairship.v1.UpdateMemberClusterPayload
-	(*UpdateMemberClusterRequest)(nil),                    // 598: kairship.v1.UpdateMemberClusterRequest
-	(*UpdateMemberClusterResponse)(nil),                   // 599: kairship.v1.UpdateMemberClusterResponse
-	(*UpdateMultiClusterServicePayload)(nil),              // 600: kairship.v1.UpdateMultiClusterServicePayload
-	(*UpdateMultiClusterServiceRequest)(nil),              // 601: kairship.v1.UpdateMultiClusterServiceRequest
-	(*UpdateMultiClusterServiceResponse)(nil),             // 602: kairship.v1.UpdateMultiClusterServiceResponse
-	(*UpdateNamespacePayload)(nil),                        // 603: kairship.v1.UpdateNamespacePayload
-	(*UpdateNamespaceRequest)(nil),                        // 604: kairship.v1.UpdateNamespaceRequest
-	(*UpdateNamespaceResponse)(nil),                       // 605: kairship.v1.UpdateNamespaceResponse
-	(*UpdateOverridePolicyPayload)(nil),                   // 606: kairship.v1.UpdateOverridePolicyPayload
-	(*UpdateOverridePolicyRequest)(nil),                   // 607: kairship.v1.UpdateOverridePolicyRequest
-	(*UpdateOverridePolicyResponse)(nil),                  // 608: kairship.v1.UpdateOverridePolicyResponse
-	(*UpdatePropagationPolicyPayload)(nil),                // 609: kairship.v1.UpdatePropagationPolicyPayload
-	(*UpdatePropagationPolicyRequest)(nil),                // 610: kairship.v1.UpdatePropagationPolicyRequest
-	(*UpdatePropagationPolicyResponse)(nil),               // 611: kairship.v1.UpdatePropagationPolicyResponse
-	(*UpdateWorkloadRebalancerPayload)(nil),               // 612: kairship.v1.UpdateWorkloadRebalancerPayload
-	(*UpdateWorkloadRebalancerRequest)(nil),               // 613: kairship.v1.UpdateWorkloadRebalancerRequest
-	(*UpdateWorkloadRebalancerResponse)(nil),              // 614: kairship.v1.UpdateWorkloadRebalancerResponse
-	(*Viewer)(nil),                                        // 615: kairship.v1.Viewer
-	(*ViewerCan)(nil),                                     // 616: kairship.v1.ViewerCan
-	(*Warning)(nil),                                       // 617: kairship.v1.Warning
-	(*WatchActivityRequest)(nil),                          // 618: kairship.v1.WatchActivityRequest
-	(*WatchActivityResponse)(nil),                         // 619: kairship.v1.WatchActivityResponse
-	(*WatchClustersRequest)(nil),                          // 620: kairship.v1.WatchClustersRequest
-	(*WatchClustersResponse)(nil),                         // 621: kairship.v1.WatchClustersResponse
-	(*WatchInstancesRequest)(nil),                         // 622: kairship.v1.WatchInstancesRequest
-	(*WatchInstancesResponse)(nil),                        // 623: kairship.v1.WatchInstancesResponse
-	(*WatchKarmadaResourcesRequest)(nil),                  // 624: kairship.v1.WatchKarmadaResourcesRequest
-	(*WatchKarmadaResourcesResponse)(nil),                 // 625: kairship.v1.WatchKarmadaResourcesResponse
-	(*WatchMemberClustersRequest)(nil),                    // 626: kairship.v1.WatchMemberClustersRequest
-	(*WatchMemberClustersResponse)(nil),                   // 627: kairship.v1.WatchMemberClustersResponse
-	(*WatchOperationRequest)(nil),                         // 628: kairship.v1.WatchOperationRequest
-	(*WatchOperationResponse)(nil),                        // 629: kairship.v1.WatchOperationResponse
-	(*WatchPodLogsRequest)(nil),                           // 630: kairship.v1.WatchPodLogsRequest
-	(*WatchPodLogsResponse)(nil),                          // 631: kairship.v1.WatchPodLogsResponse
-	(*WatchPoliciesRequest)(nil),                          // 632: kairship.v1.WatchPoliciesRequest
-	(*WatchPoliciesResponse)(nil),                         // 633: kairship.v1.WatchPoliciesResponse
-	(*WatchResourcesRequest)(nil),                         // 634: kairship.v1.WatchResourcesRequest
-	(*WatchResourcesResponse)(nil),                        // 635: kairship.v1.WatchResourcesResponse
-	(*WatchWorkloadsRequest)(nil),                         // 636: kairship.v1.WatchWorkloadsRequest
-	(*WatchWorkloadsResponse)(nil),                        // 637: kairship.v1.WatchWorkloadsResponse
-	(*WhoCan)(nil),                                        // 638: kairship.v1.WhoCan
-	(*WhoCanRequest)(nil),                                 // 639: kairship.v1.WhoCanRequest
-	(*WhoCanResponse)(nil),                                // 640: kairship.v1.WhoCanResponse
-	(*WhoCanSubject)(nil),                                 // 641: kairship.v1.WhoCanSubject
-	(*Workload)(nil),                                      // 642: kairship.v1.Workload
-	(*WorkloadAffinityInput)(nil),                         // 643: kairship.v1.WorkloadAffinityInput
-	(*WorkloadAffinityTermInput)(nil),                     // 644: kairship.v1.WorkloadAffinityTermInput
-	(*WorkloadAntiAffinityTermInput)(nil),                 // 645: kairship.v1.WorkloadAntiAffinityTermInput
-	(*WorkloadAvailability)(nil),                          // 646: kairship.v1.WorkloadAvailability
-	(*WorkloadChange)(nil),                                // 647: kairship.v1.WorkloadChange
-	(*WorkloadClusterUsage)(nil),                          // 648: kairship.v1.WorkloadClusterUsage
-	(*WorkloadConnection)(nil),                            // 649: kairship.v1.WorkloadConnection
-	(*WorkloadFilter)(nil),                                // 650: kairship.v1.WorkloadFilter
-	(*WorkloadRebalancer)(nil),                            // 651: kairship.v1.WorkloadRebalancer
-	(*WorkloadRebalancerConnection)(nil),                  // 652: kairship.v1.WorkloadRebalancerConnection
-	(*WorkloadRebalancerSpec)(nil),                        // 653: kairship.v1.WorkloadRebalancerSpec
-	(*WorkloadRebalancerSpecInput)(nil),                   // 654: kairship.v1.WorkloadRebalancerSpecInput
-	(*WorkloadRevision)(nil),                              // 655: kairship.v1.WorkloadRevision
-	(*WorkloadRevisionList)(nil),                          // 656: kairship.v1.WorkloadRevisionList
-	(*WorkloadUsage)(nil),                                 // 657: kairship.v1.WorkloadUsage
-	(*WrittenObject)(nil),                                 // 658: kairship.v1.WrittenObject
-	(*YAMLPatchOperationInput)(nil),                       // 659: kairship.v1.YAMLPatchOperationInput
-	(*AccessVerb)(nil),                                    // 660: kairship.v1.AccessVerb
-	(*ActivationPreference)(nil),                          // 661: kairship.v1.ActivationPreference
-	(*ActivityOutcome)(nil),                               // 662: kairship.v1.ActivityOutcome
-	(*ActivityVerb)(nil),                                  // 663: kairship.v1.ActivityVerb
-	(*ActivityWay)(nil),                                   // 664: kairship.v1.ActivityWay
-	(*ChangeType)(nil),                                    // 665: kairship.v1.ChangeType
-	(*ClusterLossMode)(nil),                               // 666: kairship.v1.ClusterLossMode
-	(*ClusterNodeOrderField)(nil),                         // 667: kairship.v1.ClusterNodeOrderField
-	(*ClusterOrderField)(nil),                             // 668: kairship.v1.ClusterOrderField
-	(*ClusterType)(nil),                                   // 669: kairship.v1.ClusterType
-	(*ConflictResolution)(nil),                            // 670: kairship.v1.ConflictResolution
-	(*DeletionPolicy)(nil),                                // 671: kairship.v1.DeletionPolicy
-	(*DeletionPropagation)(nil),                           // 672: kairship.v1.DeletionPropagation
-	(*DriftAction)(nil),                                   // 673: kairship.v1.DriftAction
-	(*DynamicWeightFactor)(nil),                           // 674: kairship.v1.DynamicWeightFactor
-	(*EventOrderField)(nil),                               // 675: kairship.v1.EventOrderField
-	(*ExplanationCode)(nil),                               // 676: kairship.v1.ExplanationCode
-	(*ExplanationState)(nil),                              // 677: kairship.v1.ExplanationState
-	(*ExposureType)(nil),                                  // 678: kairship.v1.ExposureType
-	(*FieldSelectorOperator)(nil),                         // 679: kairship.v1.FieldSelectorOperator
-	(*FreshnessSource)(nil),                               // 680: kairship.v1.FreshnessSource
-	(*ImageComponent)(nil),                                // 681: kairship.v1.ImageComponent
-	(*ImageOrderField)(nil),                               // 682: kairship.v1.ImageOrderField
-	(*InstanceCheckName)(nil),                             // 683: kairship.v1.InstanceCheckName
-	(*InstanceDeploymentOutcome)(nil),                     // 684: kairship.v1.InstanceDeploymentOutcome
-	(*InstanceMode)(nil),                                  // 685: kairship.v1.InstanceMode
-	(*InstanceOrderField)(nil),                            // 686: kairship.v1.InstanceOrderField
-	(*InstanceRole)(nil),                                  // 687: kairship.v1.InstanceRole
-	(*InstanceState)(nil),                                 // 688: kairship.v1.InstanceState
-	(*KarmadaResourceKind)(nil),                           // 689: kairship.v1.KarmadaResourceKind
-	(*KarmadaResourceOrderField)(nil),                     // 690: kairship.v1.KarmadaResourceOrderField
-	(*LabelSelectorOperator)(nil),                         // 691: kairship.v1.LabelSelectorOperator
-	(*ManifestAction)(nil),                                // 692: kairship.v1.ManifestAction
-	(*ManifestEffect)(nil),                                // 693: kairship.v1.ManifestEffect
-	(*MemberClusterOrderField)(nil),                       // 694: kairship.v1.MemberClusterOrderField
-	(*MetricSourceType)(nil),                              // 695: kairship.v1.MetricSourceType
-	(*MetricTargetType)(nil),                              // 696: kairship.v1.MetricTargetType
-	(*NamespaceOrderField)(nil),                           // 697: kairship.v1.NamespaceOrderField
-	(*OperationKind)(nil),                                 // 698: kairship.v1.OperationKind
-	(*OperationState)(nil),                                // 699: kairship.v1.OperationState
-	(*OperationStepName)(nil),                             // 700: kairship.v1.OperationStepName
-	(*OperationStepState)(nil),                            // 701: kairship.v1.OperationStepState
-	(*OrderDirection)(nil),                                // 702: kairship.v1.OrderDirection
-	(*OverriderOperator)(nil),                             // 703: kairship.v1.OverriderOperator
-	(*PatchType)(nil),                                     // 704: kairship.v1.PatchType
-	(*PodContainerState)(nil),                             // 705: kairship.v1.PodContainerState
-	(*PodContainerType)(nil),                              // 706: kairship.v1.PodContainerType
-	(*PodLogEventType)(nil),                               // 707: kairship.v1.PodLogEventType
-	(*PodOrderField)(nil),                                 // 708: kairship.v1.PodOrderField
-	(*PodPhase)(nil),                                      // 709: kairship.v1.PodPhase
-	(*PolicyKind)(nil),                                    // 710: kairship.v1.PolicyKind
-	(*PolicyOrderField)(nil),                              // 711: kairship.v1.PolicyOrderField
-	(*PolicyPreviewChange)(nil),                           // 712: kairship.v1.PolicyPreviewChange
-	(*PreemptionBehavior)(nil),                            // 713: kairship.v1.PreemptionBehavior
-	(*PriorityClassSource)(nil),                           // 714: kairship.v1.PriorityClassSource
-	(*PropagationStage)(nil),                              // 715: kairship.v1.PropagationStage
-	(*PurgeMode)(nil),                                     // 716: kairship.v1.PurgeMode
-	(*RebalanceResult)(nil),                               // 717: kairship.v1.RebalanceResult
-	(*ReplicaDivisionPreference)(nil),                     // 718: kairship.v1.ReplicaDivisionPreference
-	(*ReplicaSchedulingType)(nil),                         // 719: kairship.v1.ReplicaSchedulingType
-	(*ResourceOrderField)(nil),                            // 720: kairship.v1.ResourceOrderField
-	(*RoleBindingSource)(nil),                             // 721: kairship.v1.RoleBindingSource
-	(*RoleSubjectKind)(nil),                               // 722: kairship.v1.RoleSubjectKind
-	(*ScalingPolicySelect)(nil),                           // 723: kairship.v1.ScalingPolicySelect
-	(*ScalingPolicyType)(nil),                             // 724: kairship.v1.ScalingPolicyType
-	(*SearchMatch)(nil),                                   // 725: kairship.v1.SearchMatch
-	(*SearchType)(nil),                                    // 726: kairship.v1.SearchType
-	(*ServiceProtocol)(nil),                               // 727: kairship.v1.ServiceProtocol
-	(*ServiceType)(nil),                                   // 728: kairship.v1.ServiceType
-	(*SpreadField)(nil),                                   // 729: kairship.v1.SpreadField
-	(*SyncMode)(nil),                                      // 730: kairship.v1.SyncMode
-	(*TaintEffect)(nil),                                   // 731: kairship.v1.TaintEffect
-	(*TimelineChange)(nil),                                // 732: kairship.v1.TimelineChange
-	(*TolerationOperator)(nil),                            // 733: kairship.v1.TolerationOperator
-	(*UndoOutcome)(nil),                                   // 734: kairship.v1.UndoOutcome
-	(*WarningCode)(nil),                                   // 735: kairship.v1.WarningCode
-	(*WorkloadAction)(nil),                                // 736: kairship.v1.WorkloadAction
-	(*WorkloadHealth)(nil),                                // 737: kairship.v1.WorkloadHealth
-	(*WorkloadKind)(nil),                                  // 738: kairship.v1.WorkloadKind
-	(*WorkloadOrderField)(nil),                            // 739: kairship.v1.WorkloadOrderField
-	(*WorkloadOutcome)(nil),                               // 740: kairship.v1.WorkloadOutcome
-	(*WorkloadServiceType)(nil),                           // 741: kairship.v1.WorkloadServiceType
-	(*timestamppb.Timestamp)(nil),                         // 742: google.protobuf.Timestamp
-	(*structpb.Value)(nil),                                // 743: google.protobuf.Value
-	(*structpb.Struct)(nil),                               // 744: google.protobuf.Struct
+	(*InstanceComponentAmounts)(nil),                      // 312: kairship.v1.InstanceComponentAmounts
+	(*InstanceComponentAmountsInput)(nil),                 // 313: kairship.v1.InstanceComponentAmountsInput
+	(*InstanceComponentArgument)(nil),                     // 314: kairship.v1.InstanceComponentArgument
+	(*InstanceComponentArgumentInput)(nil),                // 315: kairship.v1.InstanceComponentArgumentInput
+	(*InstanceComponentInput)(nil),                        // 316: kairship.v1.InstanceComponentInput
+	(*InstanceComponentResources)(nil),                    // 317: kairship.v1.InstanceComponentResources
+	(*InstanceComponentResourcesInput)(nil),               // 318: kairship.v1.InstanceComponentResourcesInput
+	(*InstanceComponents)(nil),                            // 319: kairship.v1.InstanceComponents
+	(*InstanceComponentsInput)(nil),                       // 320: kairship.v1.InstanceComponentsInput
+	(*InstanceConnection)(nil),                            // 321: kairship.v1.InstanceConnection
+	(*InstanceDeployment)(nil),                            // 322: kairship.v1.InstanceDeployment
+	(*InstanceDescheduler)(nil),                           // 323: kairship.v1.InstanceDescheduler
+	(*InstanceDeschedulerInput)(nil),                      // 324: kairship.v1.InstanceDeschedulerInput
+	(*InstanceEtcd)(nil),                                  // 325: kairship.v1.InstanceEtcd
+	(*InstanceEtcdInput)(nil),                             // 326: kairship.v1.InstanceEtcdInput
+	(*InstanceEtcdStorageInput)(nil),                      // 327: kairship.v1.InstanceEtcdStorageInput
+	(*InstanceFailover)(nil),                              // 328: kairship.v1.InstanceFailover
+	(*InstanceFailoverInput)(nil),                         // 329: kairship.v1.InstanceFailoverInput
+	(*InstanceFeatureGate)(nil),                           // 330: kairship.v1.InstanceFeatureGate
+	(*InstanceFeatureGateInput)(nil),                      // 331: kairship.v1.InstanceFeatureGateInput
+	(*InstanceKubeconfig)(nil),                            // 332: kairship.v1.InstanceKubeconfig
+	(*InstanceMetricsAdapter)(nil),                        // 333: kairship.v1.InstanceMetricsAdapter
+	(*InstanceMetricsAdapterInput)(nil),                   // 334: kairship.v1.InstanceMetricsAdapterInput
+	(*InstanceSummary)(nil),                               // 335: kairship.v1.InstanceSummary
+	(*JSONPatchOperationInput)(nil),                       // 336: kairship.v1.JSONPatchOperationInput
+	(*Job)(nil),                                           // 337: kairship.v1.Job
+	(*JoinClusterPayload)(nil),                            // 338: kairship.v1.JoinClusterPayload
+	(*JoinClusterRequest)(nil),                            // 339: kairship.v1.JoinClusterRequest
+	(*JoinClusterResponse)(nil),                           // 340: kairship.v1.JoinClusterResponse
+	(*KarmadaResource)(nil),                               // 341: kairship.v1.KarmadaResource
+	(*KarmadaResourceChange)(nil),                         // 342: kairship.v1.KarmadaResourceChange
+	(*KarmadaVersion)(nil),                                // 343: kairship.v1.KarmadaVersion
+	(*KarmadaVersionList)(nil),                            // 344: kairship.v1.KarmadaVersionList
+	(*KindCount)(nil),                                     // 345: kairship.v1.KindCount
+	(*Label)(nil),                                         // 346: kairship.v1.Label
+	(*LabelAnnotationOverriderInput)(nil),                 // 347: kairship.v1.LabelAnnotationOverriderInput
+	(*LabelInput)(nil),                                    // 348: kairship.v1.LabelInput
+	(*LabelSelectorInput)(nil),                            // 349: kairship.v1.LabelSelectorInput
+	(*LabelSelectorRequirementInput)(nil),                 // 350: kairship.v1.LabelSelectorRequirementInput
+	(*ListActivityRequest)(nil),                           // 351: kairship.v1.ListActivityRequest
+	(*ListActivityResponse)(nil),                          // 352: kairship.v1.ListActivityResponse
+	(*ListClusterNodesRequest)(nil),                       // 353: kairship.v1.ListClusterNodesRequest
+	(*ListClusterNodesResponse)(nil),                      // 354: kairship.v1.ListClusterNodesResponse
+	(*ListClusterOverridePoliciesRequest)(nil),            // 355: kairship.v1.ListClusterOverridePoliciesRequest
+	(*ListClusterOverridePoliciesResponse)(nil),           // 356: kairship.v1.ListClusterOverridePoliciesResponse
+	(*ListClusterOverridePolicyTimelineRequest)(nil),      // 357: kairship.v1.ListClusterOverridePolicyTimelineRequest
+	(*ListClusterOverridePolicyTimelineResponse)(nil),     // 358: kairship.v1.ListClusterOverridePolicyTimelineResponse
+	(*ListClusterPropagationPoliciesRequest)(nil),         // 359: kairship.v1.ListClusterPropagationPoliciesRequest
+	(*ListClusterPropagationPoliciesResponse)(nil),        // 360: kairship.v1.ListClusterPropagationPoliciesResponse
+	(*ListClusterPropagationPolicyTimelineRequest)(nil),   // 361: kairship.v1.ListClusterPropagationPolicyTimelineRequest
+	(*ListClusterPropagationPolicyTimelineResponse)(nil),  // 362: kairship.v1.ListClusterPropagationPolicyTimelineResponse
+	(*ListClusterPropagationPolicyWorkloadsRequest)(nil),  // 363: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest
+	(*ListClusterPropagationPolicyWorkloadsResponse)(nil), // 364: kairship.v1.ListClusterPropagationPolicyWorkloadsResponse
+	(*ListClustersRequest)(nil),                           // 365: kairship.v1.ListClustersRequest
+	(*ListClustersResponse)(nil),                          // 366: kairship.v1.ListClustersResponse
+	(*ListCronFederatedHPAsRequest)(nil),                  // 367: kairship.v1.ListCronFederatedHPAsRequest
+	(*ListCronFederatedHPAsResponse)(nil),                 // 368: kairship.v1.ListCronFederatedHPAsResponse
+	(*ListFederatedHPAsRequest)(nil),                      // 369: kairship.v1.ListFederatedHPAsRequest
+	(*ListFederatedHPAsResponse)(nil),                     // 370: kairship.v1.ListFederatedHPAsResponse
+	(*ListFederatedResourceQuotasRequest)(nil),            // 371: kairship.v1.ListFederatedResourceQuotasRequest
+	(*ListFederatedResourceQuotasResponse)(nil),           // 372: kairship.v1.ListFederatedResourceQuotasResponse
+	(*ListImagesRequest)(nil),                             // 373: kairship.v1.ListImagesRequest
+	(*ListImagesResponse)(nil),                            // 374: kairship.v1.ListImagesResponse
+	(*ListInstanceEventsRequest)(nil),                     // 375: kairship.v1.ListInstanceEventsRequest
+	(*ListInstanceEventsResponse)(nil),                    // 376: kairship.v1.ListInstanceEventsResponse
+	(*ListInstancePodsRequest)(nil),                       // 377: kairship.v1.ListInstancePodsRequest
+	(*ListInstancePodsResponse)(nil),                      // 378: kairship.v1.ListInstancePodsResponse
+	(*ListInstanceResourcesRequest)(nil),                  // 379: kairship.v1.ListInstanceResourcesRequest
+	(*ListInstanceResourcesResponse)(nil),                 // 380: kairship.v1.ListInstanceResourcesResponse
+	(*ListInstanceTimelineRequest)(nil),                   // 381: kairship.v1.ListInstanceTimelineRequest
+	(*ListInstanceTimelineResponse)(nil),                  // 382: kairship.v1.ListInstanceTimelineResponse
+	(*ListInstanceWorkloadsRequest)(nil),                  // 383: kairship.v1.ListInstanceWorkloadsRequest
+	(*ListInstanceWorkloadsResponse)(nil),                 // 384: kairship.v1.ListInstanceWorkloadsResponse
+	(*ListInstancesRequest)(nil),                          // 385: kairship.v1.ListInstancesRequest
+	(*ListInstancesResponse)(nil),                         // 386: kairship.v1.ListInstancesResponse
+	(*ListKarmadaVersionsRequest)(nil),                    // 387: kairship.v1.ListKarmadaVersionsRequest
+	(*ListKarmadaVersionsResponse)(nil),                   // 388: kairship.v1.ListKarmadaVersionsResponse
+	(*ListMemberClusterResourcesRequest)(nil),             // 389: kairship.v1.ListMemberClusterResourcesRequest
+	(*ListMemberClusterResourcesResponse)(nil),            // 390: kairship.v1.ListMemberClusterResourcesResponse
+	(*ListMemberClusterTimelineRequest)(nil),              // 391: kairship.v1.ListMemberClusterTimelineRequest
+	(*ListMemberClusterTimelineResponse)(nil),             // 392: kairship.v1.ListMemberClusterTimelineResponse
+	(*ListMemberClustersRequest)(nil),                     // 393: kairship.v1.ListMemberClustersRequest
+	(*ListMemberClustersResponse)(nil),                    // 394: kairship.v1.ListMemberClustersResponse
+	(*ListMultiClusterServicesRequest)(nil),               // 395: kairship.v1.ListMultiClusterServicesRequest
+	(*ListMultiClusterServicesResponse)(nil),              // 396: kairship.v1.ListMultiClusterServicesResponse
+	(*ListNamespacesRequest)(nil),                         // 397: kairship.v1.ListNamespacesRequest
+	(*ListNamespacesResponse)(nil),                        // 398: kairship.v1.ListNamespacesResponse
+	(*ListOverridePoliciesRequest)(nil),                   // 399: kairship.v1.ListOverridePoliciesRequest
+	(*ListOverridePoliciesResponse)(nil),                  // 400: kairship.v1.ListOverridePoliciesResponse
+	(*ListOverridePolicyTimelineRequest)(nil),             // 401: kairship.v1.ListOverridePolicyTimelineRequest
+	(*ListOverridePolicyTimelineResponse)(nil),            // 402: kairship.v1.ListOverridePolicyTimelineResponse
+	(*ListPodsRequest)(nil),                               // 403: kairship.v1.ListPodsRequest
+	(*ListPodsResponse)(nil),                              // 404: kairship.v1.ListPodsResponse
+	(*ListPropagationPoliciesRequest)(nil),                // 405: kairship.v1.ListPropagationPoliciesRequest
+	(*ListPropagationPoliciesResponse)(nil),               // 406: kairship.v1.ListPropagationPoliciesResponse
+	(*ListPropagationPolicyTimelineRequest)(nil),          // 407: kairship.v1.ListPropagationPolicyTimelineRequest
+	(*ListPropagationPolicyTimelineResponse)(nil),         // 408: kairship.v1.ListPropagationPolicyTimelineResponse
+	(*ListPropagationPolicyWorkloadsRequest)(nil),         // 409: kairship.v1.ListPropagationPolicyWorkloadsRequest
+	(*ListPropagationPolicyWorkloadsResponse)(nil),        // 410: kairship.v1.ListPropagationPolicyWorkloadsResponse
+	(*ListResourcesRequest)(nil),                          // 411: kairship.v1.ListResourcesRequest
+	(*ListResourcesResponse)(nil),                         // 412: kairship.v1.ListResourcesResponse
+	(*ListRoleBindingsRequest)(nil),                       // 413: kairship.v1.ListRoleBindingsRequest
+	(*ListRoleBindingsResponse)(nil),                      // 414: kairship.v1.ListRoleBindingsResponse
+	(*ListWorkloadEventsRequest)(nil),                     // 415: kairship.v1.ListWorkloadEventsRequest
+	(*ListWorkloadEventsResponse)(nil),                    // 416: kairship.v1.ListWorkloadEventsResponse
+	(*ListWorkloadRebalancersRequest)(nil),                // 417: kairship.v1.ListWorkloadRebalancersRequest
+	(*ListWorkloadRebalancersResponse)(nil),               // 418: kairship.v1.ListWorkloadRebalancersResponse
+	(*ListWorkloadRevisionsRequest)(nil),                  // 419: kairship.v1.ListWorkloadRevisionsRequest
+	(*ListWorkloadRevisionsResponse)(nil),                 // 420: kairship.v1.ListWorkloadRevisionsResponse
+	(*ListWorkloadTimelineRequest)(nil),                   // 421: kairship.v1.ListWorkloadTimelineRequest
+	(*ListWorkloadTimelineResponse)(nil),                  // 422: kairship.v1.ListWorkloadTimelineResponse
+	(*ListWorkloadsRequest)(nil),                          // 423: kairship.v1.ListWorkloadsRequest
+	(*ListWorkloadsResponse)(nil),                         // 424: kairship.v1.ListWorkloadsResponse
+	(*LoadBalancerIngress)(nil),                           // 425: kairship.v1.LoadBalancerIngress
+	(*ManagedBy)(nil),                                     // 426: kairship.v1.ManagedBy
+	(*ManifestChange)(nil),                                // 427: kairship.v1.ManifestChange
+	(*ManifestPreview)(nil),                               // 428: kairship.v1.ManifestPreview
+	(*ManifestPreviewItem)(nil),                           // 429: kairship.v1.ManifestPreviewItem
+	(*ManifestResult)(nil),                                // 430: kairship.v1.ManifestResult
+	(*MemberCluster)(nil),                                 // 431: kairship.v1.MemberCluster
+	(*MemberClusterChange)(nil),                           // 432: kairship.v1.MemberClusterChange
+	(*MemberClusterConnection)(nil),                       // 433: kairship.v1.MemberClusterConnection
+	(*MemberClusterUsage)(nil),                            // 434: kairship.v1.MemberClusterUsage
+	(*MemberObject)(nil),                                  // 435: kairship.v1.MemberObject
+	(*MetricIdentifierInput)(nil),                         // 436: kairship.v1.MetricIdentifierInput
+	(*MetricSpecInput)(nil),                               // 437: kairship.v1.MetricSpecInput
+	(*MetricTargetInput)(nil),                             // 438: kairship.v1.MetricTargetInput
+	(*MoveClusterPayload)(nil),                            // 439: kairship.v1.MoveClusterPayload
+	(*MoveClusterRequest)(nil),                            // 440: kairship.v1.MoveClusterRequest
+	(*MoveClusterResponse)(nil),                           // 441: kairship.v1.MoveClusterResponse
+	(*MoveWorkloadPayload)(nil),                           // 442: kairship.v1.MoveWorkloadPayload
+	(*MoveWorkloadRequest)(nil),                           // 443: kairship.v1.MoveWorkloadRequest
+	(*MoveWorkloadResponse)(nil),                          // 444: kairship.v1.MoveWorkloadResponse
+	(*MultiClusterService)(nil),                           // 445: kairship.v1.MultiClusterService
+	(*MultiClusterServiceConnection)(nil),                 // 446: kairship.v1.MultiClusterServiceConnection
+	(*MultiClusterServiceSpec)(nil),                       // 447: kairship.v1.MultiClusterServiceSpec
+	(*MultiClusterServiceSpecInput)(nil),                  // 448: kairship.v1.MultiClusterServiceSpecInput
+	(*MutationProblem)(nil),                               // 449: kairship.v1.MutationProblem
+	(*Namespace)(nil),                                     // 450: kairship.v1.Namespace
+	(*NamespaceConnection)(nil),                           // 451: kairship.v1.NamespaceConnection
+	(*NodeAllocation)(nil),                                // 452: kairship.v1.NodeAllocation
+	(*NodeResources)(nil),                                 // 453: kairship.v1.NodeResources
+	(*ObjectMetricSourceInput)(nil),                       // 454: kairship.v1.ObjectMetricSourceInput
+	(*OperationCluster)(nil),                              // 455: kairship.v1.OperationCluster
+	(*OperationProgress)(nil),                             // 456: kairship.v1.OperationProgress
+	(*OperationStep)(nil),                                 // 457: kairship.v1.OperationStep
+	(*OverflowClusterAffinityInput)(nil),                  // 458: kairship.v1.OverflowClusterAffinityInput
+	(*OverriddenImage)(nil),                               // 459: kairship.v1.OverriddenImage
+	(*OverridePolicy)(nil),                                // 460: kairship.v1.OverridePolicy
+	(*OverridePolicyConnection)(nil),                      // 461: kairship.v1.OverridePolicyConnection
+	(*OverridePolicyLike)(nil),                            // 462: kairship.v1.OverridePolicyLike
+	(*OverrideSpecInput)(nil),                             // 463: kairship.v1.OverrideSpecInput
+	(*OverridersInput)(nil),                               // 464: kairship.v1.OverridersInput
+	(*PageInfo)(nil),                                      // 465: kairship.v1.PageInfo
+	(*PatchResourcePayload)(nil),                          // 466: kairship.v1.PatchResourcePayload
+	(*PatchResourceRequest)(nil),                          // 467: kairship.v1.PatchResourceRequest
+	(*PatchResourceResponse)(nil),                         // 468: kairship.v1.PatchResourceResponse
+	(*PauseWorkloadPayload)(nil),                          // 469: kairship.v1.PauseWorkloadPayload
+	(*PauseWorkloadRequest)(nil),                          // 470: kairship.v1.PauseWorkloadRequest
+	(*PauseWorkloadResponse)(nil),                         // 471: kairship.v1.PauseWorkloadResponse
+	(*Placement)(nil),                                     // 472: kairship.v1.Placement
+	(*PlacementDrift)(nil),                                // 473: kairship.v1.PlacementDrift
+	(*PlaintextOverriderInput)(nil),                       // 474: kairship.v1.PlaintextOverriderInput
+	(*Pod)(nil),                                           // 475: kairship.v1.Pod
+	(*PodConnection)(nil),                                 // 476: kairship.v1.PodConnection
+	(*PodContainer)(nil),                                  // 477: kairship.v1.PodContainer
+	(*PodLogEvent)(nil),                                   // 478: kairship.v1.PodLogEvent
+	(*PodLogLine)(nil),                                    // 479: kairship.v1.PodLogLine
+	(*PodLogOmission)(nil),                                // 480: kairship.v1.PodLogOmission
+	(*PodLogs)(nil),                                       // 481: kairship.v1.PodLogs
+	(*PodsMetricSourceInput)(nil),                         // 482: kairship.v1.PodsMetricSourceInput
+	(*Policy)(nil),                                        // 483: kairship.v1.Policy
+	(*PolicyChange)(nil),                                  // 484: kairship.v1.PolicyChange
+	(*PolicyPreview)(nil),                                 // 485: kairship.v1.PolicyPreview
+	(*PolicyReferenceInput)(nil),                          // 486: kairship.v1.PolicyReferenceInput
+	(*PolicySelectsInput)(nil),                            // 487: kairship.v1.PolicySelectsInput
+	(*PolicyUse)(nil),                                     // 488: kairship.v1.PolicyUse
+	(*PolicyUser)(nil),                                    // 489: kairship.v1.PolicyUser
+	(*PreviewApplyRequest)(nil),                           // 490: kairship.v1.PreviewApplyRequest
+	(*PreviewApplyResponse)(nil),                          // 491: kairship.v1.PreviewApplyResponse
+	(*PreviewAssumptionsInput)(nil),                       // 492: kairship.v1.PreviewAssumptionsInput
+	(*PreviewClusterLossRequest)(nil),                     // 493: kairship.v1.PreviewClusterLossRequest
+	(*PreviewClusterLossResponse)(nil),                    // 494: kairship.v1.PreviewClusterLossResponse
+	(*PreviewOverrideRequest)(nil),                        // 495: kairship.v1.PreviewOverrideRequest
+	(*PreviewOverrideResponse)(nil),                       // 496: kairship.v1.PreviewOverrideResponse
+	(*PreviewPolicyRequest)(nil),                          // 497: kairship.v1.PreviewPolicyRequest
+	(*PreviewPolicyResponse)(nil),                         // 498: kairship.v1.PreviewPolicyResponse
+	(*PromoteResourcePayload)(nil),                        // 499: kairship.v1.PromoteResourcePayload
+	(*PromoteResourceRequest)(nil),                        // 500: kairship.v1.PromoteResourceRequest
+	(*PromoteResourceResponse)(nil),                       // 501: kairship.v1.PromoteResourceResponse
+	(*PropagatedObject)(nil),                              // 502: kairship.v1.PropagatedObject
+	(*PropagatedObjects)(nil),                             // 503: kairship.v1.PropagatedObjects
+	(*PropagationPlacementInput)(nil),                     // 504: kairship.v1.PropagationPlacementInput
+	(*PropagationPolicy)(nil),                             // 505: kairship.v1.PropagationPolicy
+	(*PropagationPolicyConnection)(nil),                   // 506: kairship.v1.PropagationPolicyConnection
+	(*PropagationPolicyLike)(nil),                         // 507: kairship.v1.PropagationPolicyLike
+	(*PropagationSpecInput)(nil),                          // 508: kairship.v1.PropagationSpecInput
+	(*PropagationSuspensionInput)(nil),                    // 509: kairship.v1.PropagationSuspensionInput
+	(*QuotaUse)(nil),                                      // 510: kairship.v1.QuotaUse
+	(*ReadyCount)(nil),                                    // 511: kairship.v1.ReadyCount
+	(*RebalanceTargetInput)(nil),                          // 512: kairship.v1.RebalanceTargetInput
+	(*RebalancedWorkload)(nil),                            // 513: kairship.v1.RebalancedWorkload
+	(*RegisterClusterPayload)(nil),                        // 514: kairship.v1.RegisterClusterPayload
+	(*RegisterClusterRequest)(nil),                        // 515: kairship.v1.RegisterClusterRequest
+	(*RegisterClusterResponse)(nil),                       // 516: kairship.v1.RegisterClusterResponse
+	(*RegisterInstancePayload)(nil),                       // 517: kairship.v1.RegisterInstancePayload
+	(*RegisterInstanceRequest)(nil),                       // 518: kairship.v1.RegisterInstanceRequest
+	(*RegisterInstanceResponse)(nil),                      // 519: kairship.v1.RegisterInstanceResponse
+	(*RemoveClusterPayload)(nil),                          // 520: kairship.v1.RemoveClusterPayload
+	(*RemoveClusterRequest)(nil),                          // 521: kairship.v1.RemoveClusterRequest
+	(*RemoveClusterResponse)(nil),                         // 522: kairship.v1.RemoveClusterResponse
+	(*ReplicaCounts)(nil),                                 // 523: kairship.v1.ReplicaCounts
+	(*ReplicaSchedulingStrategyInput)(nil),                // 524: kairship.v1.ReplicaSchedulingStrategyInput
+	(*Resource)(nil),                                      // 525: kairship.v1.Resource
+	(*ResourceBinding)(nil),                               // 526: kairship.v1.ResourceBinding
+	(*ResourceChange)(nil),                                // 527: kairship.v1.ResourceChange
+	(*ResourceConnection)(nil),                            // 528: kairship.v1.ResourceConnection
+	(*ResourceMetricSourceInput)(nil),                     // 529: kairship.v1.ResourceMetricSourceInput
+	(*ResourcePlacement)(nil),                             // 530: kairship.v1.ResourcePlacement
+	(*ResourceQuantityInput)(nil),                         // 531: kairship.v1.ResourceQuantityInput
+	(*ResourceSelectorInput)(nil),                         // 532: kairship.v1.ResourceSelectorInput
+	(*RestartWorkloadPayload)(nil),                        // 533: kairship.v1.RestartWorkloadPayload
+	(*RestartWorkloadRequest)(nil),                        // 534: kairship.v1.RestartWorkloadRequest
+	(*RestartWorkloadResponse)(nil),                       // 535: kairship.v1.RestartWorkloadResponse
+	(*ResumeWorkloadPayload)(nil),                         // 536: kairship.v1.ResumeWorkloadPayload
+	(*ResumeWorkloadRequest)(nil),                         // 537: kairship.v1.ResumeWorkloadRequest
+	(*ResumeWorkloadResponse)(nil),                        // 538: kairship.v1.ResumeWorkloadResponse
+	(*RevokeInstanceRolePayload)(nil),                     // 539: kairship.v1.RevokeInstanceRolePayload
+	(*RevokeInstanceRoleRequest)(nil),                     // 540: kairship.v1.RevokeInstanceRoleRequest
+	(*RevokeInstanceRoleResponse)(nil),                    // 541: kairship.v1.RevokeInstanceRoleResponse
+	(*RoleBinding)(nil),                                   // 542: kairship.v1.RoleBinding
+	(*RoleBindingConnection)(nil),                         // 543: kairship.v1.RoleBindingConnection
+	(*RollbackWorkloadPayload)(nil),                       // 544: kairship.v1.RollbackWorkloadPayload
+	(*RollbackWorkloadRequest)(nil),                       // 545: kairship.v1.RollbackWorkloadRequest
+	(*RollbackWorkloadResponse)(nil),                      // 546: kairship.v1.RollbackWorkloadResponse
+	(*RuleWithClusterInput)(nil),                          // 547: kairship.v1.RuleWithClusterInput
+	(*ScaleTargetInput)(nil),                              // 548: kairship.v1.ScaleTargetInput
+	(*ScaleWorkloadPayload)(nil),                          // 549: kairship.v1.ScaleWorkloadPayload
+	(*ScaleWorkloadRequest)(nil),                          // 550: kairship.v1.ScaleWorkloadRequest
+	(*ScaleWorkloadResponse)(nil),                         // 551: kairship.v1.ScaleWorkloadResponse
+	(*ScalingBehaviorInput)(nil),                          // 552: kairship.v1.ScalingBehaviorInput
+	(*ScalingPolicyInput)(nil),                            // 553: kairship.v1.ScalingPolicyInput
+	(*ScalingRulesInput)(nil),                             // 554: kairship.v1.ScalingRulesInput
+	(*SchedulePriorityInput)(nil),                         // 555: kairship.v1.SchedulePriorityInput
+	(*SearchHit)(nil),                                     // 556: kairship.v1.SearchHit
+	(*SearchRequest)(nil),                                 // 557: kairship.v1.SearchRequest
+	(*SearchResponse)(nil),                                // 558: kairship.v1.SearchResponse
+	(*SearchResult)(nil),                                  // 559: kairship.v1.SearchResult
+	(*ServiceClusterInput)(nil),                           // 560: kairship.v1.ServiceClusterInput
+	(*ServicePortInput)(nil),                              // 561: kairship.v1.ServicePortInput
+	(*SetImagePayload)(nil),                               // 562: kairship.v1.SetImagePayload
+	(*SetImageRequest)(nil),                               // 563: kairship.v1.SetImageRequest
+	(*SetImageResponse)(nil),                              // 564: kairship.v1.SetImageResponse
+	(*SpreadConstraintInput)(nil),                         // 565: kairship.v1.SpreadConstraintInput
+	(*StaleCluster)(nil),                                  // 566: kairship.v1.StaleCluster
+	(*StatePreservationInput)(nil),                        // 567: kairship.v1.StatePreservationInput
+	(*StatePreservationRuleInput)(nil),                    // 568: kairship.v1.StatePreservationRuleInput
+	(*StaticClusterAssignmentInput)(nil),                  // 569: kairship.v1.StaticClusterAssignmentInput
+	(*StaticClusterWeightInput)(nil),                      // 570: kairship.v1.StaticClusterWeightInput
+	(*SuspendClustersInput)(nil),                          // 571: kairship.v1.SuspendClustersInput
+	(*TargetCluster)(nil),                                 // 572: kairship.v1.TargetCluster
+	(*TimelineEntry)(nil),                                 // 573: kairship.v1.TimelineEntry
+	(*TimelineEntryConnection)(nil),                       // 574: kairship.v1.TimelineEntryConnection
+	(*TimelineObject)(nil),                                // 575: kairship.v1.TimelineObject
+	(*TriggerCronJobPayload)(nil),                         // 576: kairship.v1.TriggerCronJobPayload
+	(*TriggerCronJobRequest)(nil),                         // 577: kairship.v1.TriggerCronJobRequest
+	(*TriggerCronJobResponse)(nil),                        // 578: kairship.v1.TriggerCronJobResponse
+	(*UncordonMemberClusterPayload)(nil),                  // 579: kairship.v1.UncordonMemberClusterPayload
+	(*UncordonMemberClusterRequest)(nil),                  // 580: kairship.v1.UncordonMemberClusterRequest
+	(*UncordonMemberClusterResponse)(nil),                 // 581: kairship.v1.UncordonMemberClusterResponse
+	(*UndoneWrite)(nil),                                   // 582: kairship.v1.UndoneWrite
+	(*UnjoinClusterPayload)(nil),                          // 583: kairship.v1.UnjoinClusterPayload
+	(*UnjoinClusterRequest)(nil),                          // 584: kairship.v1.UnjoinClusterRequest
+	(*UnjoinClusterResponse)(nil),                         // 585: kairship.v1.UnjoinClusterResponse
+	(*UpdateClusterOverridePolicyPayload)(nil),            // 586: kairship.v1.UpdateClusterOverridePolicyPayload
+	(*UpdateClusterOverridePolicyRequest)(nil),            // 587: kairship.v1.UpdateClusterOverridePolicyRequest
+	(*UpdateClusterOverridePolicyResponse)(nil),           // 588: kairship.v1.UpdateClusterOverridePolicyResponse
+	(*UpdateClusterPayload)(nil),                          // 589: kairship.v1.UpdateClusterPayload
+	(*UpdateClusterPropagationPolicyPayload)(nil),         // 590: kairship.v1.UpdateClusterPropagationPolicyPayload
+	(*UpdateClusterPropagationPolicyRequest)(nil),         // 591: kairship.v1.UpdateClusterPropagationPolicyRequest
+	(*UpdateClusterPropagationPolicyResponse)(nil),        // 592: kairship.v1.UpdateClusterPropagationPolicyResponse
+	(*UpdateClusterRequest)(nil),                          // 593: kairship.v1.UpdateClusterRequest
+	(*UpdateClusterResponse)(nil),                         // 594: kairship.v1.UpdateClusterResponse
+	(*UpdateCronFederatedHPAPayload)(nil),                 // 595: kairship.v1.UpdateCronFederatedHPAPayload
+	(*UpdateCronFederatedHPARequest)(nil),                 // 596: kairship.v1.UpdateCronFederatedHPARequest
+	(*UpdateCronFederatedHPAResponse)(nil),                // 597: kairship.v1.UpdateCronFederatedHPAResponse
+	(*UpdateFederatedHPAPayload)(nil),                     // 598: kairship.v1.UpdateFederatedHPAPayload
+	(*UpdateFederatedHPARequest)(nil),                     // 599: kairship.v1.UpdateFederatedHPARequest
+	(*UpdateFederatedHPAResponse)(nil),                    // 600: kairship.v1.UpdateFederatedHPAResponse
+	(*UpdateFederatedResourceQuotaPayload)(nil),           // 601: kairship.v1.UpdateFederatedResourceQuotaPayload
+	(*UpdateFederatedResourceQuotaRequest)(nil),           // 602: kairship.v1.UpdateFederatedResourceQuotaRequest
+	(*UpdateFederatedResourceQuotaResponse)(nil),          // 603: kairship.v1.UpdateFederatedResourceQuotaResponse
+	(*UpdateInstancePayload)(nil),                         // 604: kairship.v1.UpdateInstancePayload
+	(*UpdateInstanceRequest)(nil),                         // 605: kairship.v1.UpdateInstanceRequest
+	(*UpdateInstanceResponse)(nil),                        // 606: kairship.v1.UpdateInstanceResponse
+	(*UpdateMemberClusterPayload)(nil),                    // 607: kairship.v1.UpdateMemberClusterPayload
+	(*UpdateMemberClusterRequest)(nil),                    // 608: kairship.v1.UpdateMemberClusterRequest
+	(*UpdateMemberClusterResponse)(nil),                   // 609: kairship.v1.UpdateMemberClusterResponse
+	(*UpdateMultiClusterServicePayload)(nil),              // 610: kairship.v1.UpdateMultiClusterServicePayload
+	(*UpdateMultiClusterServiceRequest)(nil),              // 611: kairship.v1.UpdateMultiClusterServiceRequest
+	(*UpdateMultiClusterServiceResponse)(nil),             // 612: kairship.v1.UpdateMultiClusterServiceResponse
+	(*UpdateNamespacePayload)(nil),                        // 613: kairship.v1.UpdateNamespacePayload
+	(*UpdateNamespaceRequest)(nil),                        // 614: kairship.v1.UpdateNamespaceRequest
+	(*UpdateNamespaceResponse)(nil),                       // 615: kairship.v1.UpdateNamespaceResponse
+	(*UpdateOverridePolicyPayload)(nil),                   // 616: kairship.v1.UpdateOverridePolicyPayload
+	(*UpdateOverridePolicyRequest)(nil),                   // 617: kairship.v1.UpdateOverridePolicyRequest
+	(*UpdateOverridePolicyResponse)(nil),                  // 618: kairship.v1.UpdateOverridePolicyResponse
+	(*UpdatePropagationPolicyPayload)(nil),                // 619: kairship.v1.UpdatePropagationPolicyPayload
+	(*UpdatePropagationPolicyRequest)(nil),                // 620: kairship.v1.UpdatePropagationPolicyRequest
+	(*UpdatePropagationPolicyResponse)(nil),               // 621: kairship.v1.UpdatePropagationPolicyResponse
+	(*UpdateWorkloadRebalancerPayload)(nil),               // 622: kairship.v1.UpdateWorkloadRebalancerPayload
+	(*UpdateWorkloadRebalancerRequest)(nil),               // 623: kairship.v1.UpdateWorkloadRebalancerRequest
+	(*UpdateWorkloadRebalancerResponse)(nil),              // 624: kairship.v1.UpdateWorkloadRebalancerResponse
+	(*Viewer)(nil),                                        // 625: kairship.v1.Viewer
+	(*ViewerCan)(nil),                                     // 626: kairship.v1.ViewerCan
+	(*Warning)(nil),                                       // 627: kairship.v1.Warning
+	(*WatchActivityRequest)(nil),                          // 628: kairship.v1.WatchActivityRequest
+	(*WatchActivityResponse)(nil),                         // 629: kairship.v1.WatchActivityResponse
+	(*WatchClustersRequest)(nil),                          // 630: kairship.v1.WatchClustersRequest
+	(*WatchClustersResponse)(nil),                         // 631: kairship.v1.WatchClustersResponse
+	(*WatchInstancesRequest)(nil),                         // 632: kairship.v1.WatchInstancesRequest
+	(*WatchInstancesResponse)(nil),                        // 633: kairship.v1.WatchInstancesResponse
+	(*WatchKarmadaResourcesRequest)(nil),                  // 634: kairship.v1.WatchKarmadaResourcesRequest
+	(*WatchKarmadaResourcesResponse)(nil),                 // 635: kairship.v1.WatchKarmadaResourcesResponse
+	(*WatchMemberClustersRequest)(nil),                    // 636: kairship.v1.WatchMemberClustersRequest
+	(*WatchMemberClustersResponse)(nil),                   // 637: kairship.v1.WatchMemberClustersResponse
+	(*WatchOperationRequest)(nil),                         // 638: kairship.v1.WatchOperationRequest
+	(*WatchOperationResponse)(nil),                        // 639: kairship.v1.WatchOperationResponse
+	(*WatchPodLogsRequest)(nil),                           // 640: kairship.v1.WatchPodLogsRequest
+	(*WatchPodLogsResponse)(nil),                          // 641: kairship.v1.WatchPodLogsResponse
+	(*WatchPoliciesRequest)(nil),                          // 642: kairship.v1.WatchPoliciesRequest
+	(*WatchPoliciesResponse)(nil),                         // 643: kairship.v1.WatchPoliciesResponse
+	(*WatchResourcesRequest)(nil),                         // 644: kairship.v1.WatchResourcesRequest
+	(*WatchResourcesResponse)(nil),                        // 645: kairship.v1.WatchResourcesResponse
+	(*WatchWorkloadsRequest)(nil),                         // 646: kairship.v1.WatchWorkloadsRequest
+	(*WatchWorkloadsResponse)(nil),                        // 647: kairship.v1.WatchWorkloadsResponse
+	(*WhoCan)(nil),                                        // 648: kairship.v1.WhoCan
+	(*WhoCanRequest)(nil),                                 // 649: kairship.v1.WhoCanRequest
+	(*WhoCanResponse)(nil),                                // 650: kairship.v1.WhoCanResponse
+	(*WhoCanSubject)(nil),                                 // 651: kairship.v1.WhoCanSubject
+	(*Workload)(nil),                                      // 652: kairship.v1.Workload
+	(*WorkloadAffinityInput)(nil),                         // 653: kairship.v1.WorkloadAffinityInput
+	(*WorkloadAffinityTermInput)(nil),                     // 654: kairship.v1.WorkloadAffinityTermInput
+	(*WorkloadAntiAffinityTermInput)(nil),                 // 655: kairship.v1.WorkloadAntiAffinityTermInput
+	(*WorkloadAvailability)(nil),                          // 656: kairship.v1.WorkloadAvailability
+	(*WorkloadChange)(nil),                                // 657: kairship.v1.WorkloadChange
+	(*WorkloadClusterUsage)(nil),                          // 658: kairship.v1.WorkloadClusterUsage
+	(*WorkloadConnection)(nil),                            // 659: kairship.v1.WorkloadConnection
+	(*WorkloadFilter)(nil),                                // 660: kairship.v1.WorkloadFilter
+	(*WorkloadRebalancer)(nil),                            // 661: kairship.v1.WorkloadRebalancer
+	(*WorkloadRebalancerConnection)(nil),                  // 662: kairship.v1.WorkloadRebalancerConnection
+	(*WorkloadRebalancerSpec)(nil),                        // 663: kairship.v1.WorkloadRebalancerSpec
+	(*WorkloadRebalancerSpecInput)(nil),                   // 664: kairship.v1.WorkloadRebalancerSpecInput
+	(*WorkloadRevision)(nil),                              // 665: kairship.v1.WorkloadRevision
+	(*WorkloadRevisionList)(nil),                          // 666: kairship.v1.WorkloadRevisionList
+	(*WorkloadUsage)(nil),                                 // 667: kairship.v1.WorkloadUsage
+	(*WrittenObject)(nil),                                 // 668: kairship.v1.WrittenObject
+	(*YAMLPatchOperationInput)(nil),                       // 669: kairship.v1.YAMLPatchOperationInput
+	(*AccessVerb)(nil),                                    // 670: kairship.v1.AccessVerb
+	(*ActivationPreference)(nil),                          // 671: kairship.v1.ActivationPreference
+	(*ActivityOutcome)(nil),                               // 672: kairship.v1.ActivityOutcome
+	(*ActivityVerb)(nil),                                  // 673: kairship.v1.ActivityVerb
+	(*ActivityWay)(nil),                                   // 674: kairship.v1.ActivityWay
+	(*ChangeType)(nil),                                    // 675: kairship.v1.ChangeType
+	(*ClusterLossMode)(nil),                               // 676: kairship.v1.ClusterLossMode
+	(*ClusterNodeOrderField)(nil),                         // 677: kairship.v1.ClusterNodeOrderField
+	(*ClusterOrderField)(nil),                             // 678: kairship.v1.ClusterOrderField
+	(*ClusterType)(nil),                                   // 679: kairship.v1.ClusterType
+	(*ConflictResolution)(nil),                            // 680: kairship.v1.ConflictResolution
+	(*DeletionPolicy)(nil),                                // 681: kairship.v1.DeletionPolicy
+	(*DeletionPropagation)(nil),                           // 682: kairship.v1.DeletionPropagation
+	(*DriftAction)(nil),                                   // 683: kairship.v1.DriftAction
+	(*DynamicWeightFactor)(nil),                           // 684: kairship.v1.DynamicWeightFactor
+	(*EventOrderField)(nil),                               // 685: kairship.v1.EventOrderField
+	(*ExplanationCode)(nil),                               // 686: kairship.v1.ExplanationCode
+	(*ExplanationState)(nil),                              // 687: kairship.v1.ExplanationState
+	(*ExposureType)(nil),                                  // 688: kairship.v1.ExposureType
+	(*FieldSelectorOperator)(nil),                         // 689: kairship.v1.FieldSelectorOperator
+	(*FreshnessSource)(nil),                               // 690: kairship.v1.FreshnessSource
+	(*ImageComponent)(nil),                                // 691: kairship.v1.ImageComponent
+	(*ImageOrderField)(nil),                               // 692: kairship.v1.ImageOrderField
+	(*InstanceCheckName)(nil),                             // 693: kairship.v1.InstanceCheckName
+	(*InstanceDeploymentOutcome)(nil),                     // 694: kairship.v1.InstanceDeploymentOutcome
+	(*InstanceMode)(nil),                                  // 695: kairship.v1.InstanceMode
+	(*InstanceOrderField)(nil),                            // 696: kairship.v1.InstanceOrderField
+	(*InstanceRole)(nil),                                  // 697: kairship.v1.InstanceRole
+	(*InstanceState)(nil),                                 // 698: kairship.v1.InstanceState
+	(*KarmadaResourceKind)(nil),                           // 699: kairship.v1.KarmadaResourceKind
+	(*KarmadaResourceOrderField)(nil),                     // 700: kairship.v1.KarmadaResourceOrderField
+	(*LabelSelectorOperator)(nil),                         // 701: kairship.v1.LabelSelectorOperator
+	(*ManifestAction)(nil),                                // 702: kairship.v1.ManifestAction
+	(*ManifestEffect)(nil),                                // 703: kairship.v1.ManifestEffect
+	(*MemberClusterOrderField)(nil),                       // 704: kairship.v1.MemberClusterOrderField
+	(*MetricSourceType)(nil),                              // 705: kairship.v1.MetricSourceType
+	(*MetricTargetType)(nil),                              // 706: kairship.v1.MetricTargetType
+	(*NamespaceOrderField)(nil),                           // 707: kairship.v1.NamespaceOrderField
+	(*OperationKind)(nil),                                 // 708: kairship.v1.OperationKind
+	(*OperationState)(nil),                                // 709: kairship.v1.OperationState
+	(*OperationStepName)(nil),                             // 710: kairship.v1.OperationStepName
+	(*OperationStepState)(nil),                            // 711: kairship.v1.OperationStepState
+	(*OrderDirection)(nil),                                // 712: kairship.v1.OrderDirection
+	(*OverriderOperator)(nil),                             // 713: kairship.v1.OverriderOperator
+	(*PatchType)(nil),                                     // 714: kairship.v1.PatchType
+	(*PodContainerState)(nil),                             // 715: kairship.v1.PodContainerState
+	(*PodContainerType)(nil),                              // 716: kairship.v1.PodContainerType
+	(*PodLogEventType)(nil),                               // 717: kairship.v1.PodLogEventType
+	(*PodOrderField)(nil),                                 // 718: kairship.v1.PodOrderField
+	(*PodPhase)(nil),                                      // 719: kairship.v1.PodPhase
+	(*PolicyKind)(nil),                                    // 720: kairship.v1.PolicyKind
+	(*PolicyOrderField)(nil),                              // 721: kairship.v1.PolicyOrderField
+	(*PolicyPreviewChange)(nil),                           // 722: kairship.v1.PolicyPreviewChange
+	(*PreemptionBehavior)(nil),                            // 723: kairship.v1.PreemptionBehavior
+	(*PriorityClassSource)(nil),                           // 724: kairship.v1.PriorityClassSource
+	(*PropagationStage)(nil),                              // 725: kairship.v1.PropagationStage
+	(*PurgeMode)(nil),                                     // 726: kairship.v1.PurgeMode
+	(*RebalanceResult)(nil),                               // 727: kairship.v1.RebalanceResult
+	(*ReplicaDivisionPreference)(nil),                     // 728: kairship.v1.ReplicaDivisionPreference
+	(*ReplicaSchedulingType)(nil),                         // 729: kairship.v1.ReplicaSchedulingType
+	(*ResourceOrderField)(nil),                            // 730: kairship.v1.ResourceOrderField
+	(*RoleBindingSource)(nil),                             // 731: kairship.v1.RoleBindingSource
+	(*RoleSubjectKind)(nil),                               // 732: kairship.v1.RoleSubjectKind
+	(*ScalingPolicySelect)(nil),                           // 733: kairship.v1.ScalingPolicySelect
+	(*ScalingPolicyType)(nil),                             // 734: kairship.v1.ScalingPolicyType
+	(*SearchMatch)(nil),                                   // 735: kairship.v1.SearchMatch
+	(*SearchType)(nil),                                    // 736: kairship.v1.SearchType
+	(*ServiceProtocol)(nil),                               // 737: kairship.v1.ServiceProtocol
+	(*ServiceType)(nil),                                   // 738: kairship.v1.ServiceType
+	(*SpreadField)(nil),                                   // 739: kairship.v1.SpreadField
+	(*SyncMode)(nil),                                      // 740: kairship.v1.SyncMode
+	(*TaintEffect)(nil),                                   // 741: kairship.v1.TaintEffect
+	(*TimelineChange)(nil),                                // 742: kairship.v1.TimelineChange
+	(*TolerationOperator)(nil),                            // 743: kairship.v1.TolerationOperator
+	(*UndoOutcome)(nil),                                   // 744: kairship.v1.UndoOutcome
+	(*WarningCode)(nil),                                   // 745: kairship.v1.WarningCode
+	(*WorkloadAction)(nil),                                // 746: kairship.v1.WorkloadAction
+	(*WorkloadHealth)(nil),                                // 747: kairship.v1.WorkloadHealth
+	(*WorkloadKind)(nil),                                  // 748: kairship.v1.WorkloadKind
+	(*WorkloadOrderField)(nil),                            // 749: kairship.v1.WorkloadOrderField
+	(*WorkloadOutcome)(nil),                               // 750: kairship.v1.WorkloadOutcome
+	(*WorkloadServiceType)(nil),                           // 751: kairship.v1.WorkloadServiceType
+	(*timestamppb.Timestamp)(nil),                         // 752: google.protobuf.Timestamp
+	(*structpb.Value)(nil),                                // 753: google.protobuf.Value
+	(*structpb.Struct)(nil),                               // 754: google.protobuf.Struct
 }
 var file_kairship_proto_depIdxs = []int32{
-	742,  // 0: kairship.v1.ActivityEntry.at:type_name -> google.protobuf.Timestamp
+	752,  // 0: kairship.v1.ActivityEntry.at:type_name -> google.protobuf.Timestamp
 	4,    // 1: kairship.v1.ActivityEntry.way:type_name -> kairship.v1.ActivityWay.Value
 	3,    // 2: kairship.v1.ActivityEntry.verb:type_name -> kairship.v1.ActivityVerb.Value
 	2,    // 3: kairship.v1.ActivityEntry.outcome:type_name -> kairship.v1.ActivityOutcome.Value
 	82,   // 4: kairship.v1.ActivityEntryConnection.nodes:type_name -> kairship.v1.ActivityEntry
-	455,  // 5: kairship.v1.ActivityEntryConnection.page_info:type_name -> kairship.v1.PageInfo
+	465,  // 5: kairship.v1.ActivityEntryConnection.page_info:type_name -> kairship.v1.PageInfo
 	252,  // 6: kairship.v1.ActivityEntryConnection.freshness:type_name -> kairship.v1.Freshness
-	743,  // 7: kairship.v1.AggregatedStatusItem.status:type_name -> google.protobuf.Value
+	753,  // 7: kairship.v1.AggregatedStatusItem.status:type_name -> google.protobuf.Value
 	234,  // 8: kairship.v1.ApplicationExport.objects:type_name -> kairship.v1.ExportedObject
 	233,  // 9: kairship.v1.ApplicationExport.omitted:type_name -> kairship.v1.ExportOmission
 	174,  // 10: kairship.v1.ApplicationFailoverBehaviorInput.decision_conditions:type_name -> kairship.v1.DecisionConditionsInput
 	56,   // 11: kairship.v1.ApplicationFailoverBehaviorInput.purge_mode:type_name -> kairship.v1.PurgeMode.Value
-	557,  // 12: kairship.v1.ApplicationFailoverBehaviorInput.state_preservation:type_name -> kairship.v1.StatePreservationInput
-	340,  // 13: kairship.v1.ApplicationOverridePolicyInput.labels:type_name -> kairship.v1.LabelInput
+	567,  // 12: kairship.v1.ApplicationFailoverBehaviorInput.state_preservation:type_name -> kairship.v1.StatePreservationInput
+	348,  // 13: kairship.v1.ApplicationOverridePolicyInput.labels:type_name -> kairship.v1.LabelInput
 	86,   // 14: kairship.v1.ApplicationOverridePolicyInput.annotations:type_name -> kairship.v1.AnnotationInput
-	453,  // 15: kairship.v1.ApplicationOverridePolicyInput.spec:type_name -> kairship.v1.OverrideSpecInput
-	340,  // 16: kairship.v1.ApplicationPropagationPolicyInput.labels:type_name -> kairship.v1.LabelInput
+	463,  // 15: kairship.v1.ApplicationOverridePolicyInput.spec:type_name -> kairship.v1.OverrideSpecInput
+	348,  // 16: kairship.v1.ApplicationPropagationPolicyInput.labels:type_name -> kairship.v1.LabelInput
 	86,   // 17: kairship.v1.ApplicationPropagationPolicyInput.annotations:type_name -> kairship.v1.AnnotationInput
-	498,  // 18: kairship.v1.ApplicationPropagationPolicyInput.spec:type_name -> kairship.v1.PropagationSpecInput
-	452,  // 19: kairship.v1.AppliedOverride.policy:type_name -> kairship.v1.OverridePolicyLike
-	420,  // 20: kairship.v1.ApplyManifestsPayload.results:type_name -> kairship.v1.ManifestResult
+	508,  // 18: kairship.v1.ApplicationPropagationPolicyInput.spec:type_name -> kairship.v1.PropagationSpecInput
+	462,  // 19: kairship.v1.AppliedOverride.policy:type_name -> kairship.v1.OverridePolicyLike
+	430,  // 20: kairship.v1.ApplyManifestsPayload.results:type_name -> kairship.v1.ManifestResult
 	92,   // 21: kairship.v1.ApplyManifestsResponse.result:type_name -> kairship.v1.ApplyManifestsPayload
 	239,  // 22: kairship.v1.ApplyManifestsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 23: kairship.v1.ApplyManifestsResponse.extensions:type_name -> google.protobuf.Struct
+	754,  // 23: kairship.v1.ApplyManifestsResponse.extensions:type_name -> google.protobuf.Struct
 	76,   // 24: kairship.v1.ChangeWorkloadsPayload.action:type_name -> kairship.v1.WorkloadAction.Value
 	99,   // 25: kairship.v1.ChangeWorkloadsPayload.results:type_name -> kairship.v1.ChangedWorkload
 	252,  // 26: kairship.v1.ChangeWorkloadsPayload.freshness:type_name -> kairship.v1.Freshness
-	650,  // 27: kairship.v1.ChangeWorkloadsRequest.filter:type_name -> kairship.v1.WorkloadFilter
+	660,  // 27: kairship.v1.ChangeWorkloadsRequest.filter:type_name -> kairship.v1.WorkloadFilter
 	76,   // 28: kairship.v1.ChangeWorkloadsRequest.action:type_name -> kairship.v1.WorkloadAction.Value
 	128,  // 29: kairship.v1.ChangeWorkloadsRequest.images:type_name -> kairship.v1.ContainerImageInput
-	340,  // 30: kairship.v1.ChangeWorkloadsRequest.labels:type_name -> kairship.v1.LabelInput
+	348,  // 30: kairship.v1.ChangeWorkloadsRequest.labels:type_name -> kairship.v1.LabelInput
 	96,   // 31: kairship.v1.ChangeWorkloadsResponse.result:type_name -> kairship.v1.ChangeWorkloadsPayload
 	239,  // 32: kairship.v1.ChangeWorkloadsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 33: kairship.v1.ChangeWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
+	754,  // 33: kairship.v1.ChangeWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
 	78,   // 34: kairship.v1.ChangedWorkload.kind:type_name -> kairship.v1.WorkloadKind.Value
 	80,   // 35: kairship.v1.ChangedWorkload.outcome:type_name -> kairship.v1.WorkloadOutcome.Value
-	642,  // 36: kairship.v1.ChangedWorkload.workload:type_name -> kairship.v1.Workload
-	439,  // 37: kairship.v1.ChangedWorkload.error:type_name -> kairship.v1.MutationProblem
+	652,  // 36: kairship.v1.ChangedWorkload.workload:type_name -> kairship.v1.Workload
+	449,  // 37: kairship.v1.ChangedWorkload.error:type_name -> kairship.v1.MutationProblem
 	9,    // 38: kairship.v1.Cluster.type:type_name -> kairship.v1.ClusterType.Value
 	306,  // 39: kairship.v1.Cluster.instance:type_name -> kairship.v1.Instance
 	127,  // 40: kairship.v1.Cluster.conditions:type_name -> kairship.v1.Condition
-	742,  // 41: kairship.v1.Cluster.credentials_expire_time:type_name -> google.protobuf.Timestamp
+	752,  // 41: kairship.v1.Cluster.credentials_expire_time:type_name -> google.protobuf.Timestamp
 	116,  // 42: kairship.v1.Cluster.summary:type_name -> kairship.v1.ClusterSummary
-	338,  // 43: kairship.v1.Cluster.labels:type_name -> kairship.v1.Label
-	742,  // 44: kairship.v1.Cluster.created_at:type_name -> google.protobuf.Timestamp
+	346,  // 43: kairship.v1.Cluster.labels:type_name -> kairship.v1.Label
+	752,  // 44: kairship.v1.Cluster.created_at:type_name -> google.protobuf.Timestamp
 	252,  // 45: kairship.v1.Cluster.freshness:type_name -> kairship.v1.Freshness
-	341,  // 46: kairship.v1.ClusterAffinityInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
-	250,  // 47: kairship.v1.ClusterAffinityInput.field_selector:type_name -> kairship.v1.FieldSelectorInput
-	341,  // 48: kairship.v1.ClusterAffinityTermInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
-	250,  // 49: kairship.v1.ClusterAffinityTermInput.field_selector:type_name -> kairship.v1.FieldSelectorInput
-	448,  // 50: kairship.v1.ClusterAffinityTermInput.overflow_affinities:type_name -> kairship.v1.OverflowClusterAffinityInput
-	742,  // 51: kairship.v1.ClusterAvailability.from:type_name -> google.protobuf.Timestamp
-	742,  // 52: kairship.v1.ClusterAvailability.to:type_name -> google.protobuf.Timestamp
-	5,    // 53: kairship.v1.ClusterChange.type:type_name -> kairship.v1.ChangeType.Value
-	100,  // 54: kairship.v1.ClusterChange.cluster:type_name -> kairship.v1.Cluster
-	100,  // 55: kairship.v1.ClusterConnection.nodes:type_name -> kairship.v1.Cluster
-	455,  // 56: kairship.v1.ClusterConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 57: kairship.v1.ClusterConnection.freshness:type_name -> kairship.v1.Freshness
-	56,   // 58: kairship.v1.ClusterFailoverBehaviorInput.purge_mode:type_name -> kairship.v1.PurgeMode.Value
-	557,  // 59: kairship.v1.ClusterFailoverBehaviorInput.state_preservation:type_name -> kairship.v1.StatePreservationInput
-	252,  // 60: kairship.v1.ClusterLossPreview.freshness:type_name -> kairship.v1.Freshness
-	306,  // 61: kairship.v1.ClusterNode.instance:type_name -> kairship.v1.Instance
-	127,  // 62: kairship.v1.ClusterNode.conditions:type_name -> kairship.v1.Condition
-	117,  // 63: kairship.v1.ClusterNode.taints:type_name -> kairship.v1.ClusterTaint
-	443,  // 64: kairship.v1.ClusterNode.capacity:type_name -> kairship.v1.NodeResources
-	443,  // 65: kairship.v1.ClusterNode.allocatable:type_name -> kairship.v1.NodeResources
-	442,  // 66: kairship.v1.ClusterNode.allocated:type_name -> kairship.v1.NodeAllocation
-	338,  // 67: kairship.v1.ClusterNode.labels:type_name -> kairship.v1.Label
-	85,   // 68: kairship.v1.ClusterNode.annotations:type_name -> kairship.v1.Annotation
-	742,  // 69: kairship.v1.ClusterNode.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 70: kairship.v1.ClusterNode.freshness:type_name -> kairship.v1.Freshness
-	108,  // 71: kairship.v1.ClusterNodeConnection.nodes:type_name -> kairship.v1.ClusterNode
-	455,  // 72: kairship.v1.ClusterNodeConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 73: kairship.v1.ClusterNodeConnection.freshness:type_name -> kairship.v1.Freshness
-	306,  // 74: kairship.v1.ClusterOverridePolicy.instance:type_name -> kairship.v1.Instance
-	338,  // 75: kairship.v1.ClusterOverridePolicy.labels:type_name -> kairship.v1.Label
-	85,   // 76: kairship.v1.ClusterOverridePolicy.annotations:type_name -> kairship.v1.Annotation
-	742,  // 77: kairship.v1.ClusterOverridePolicy.created_at:type_name -> google.protobuf.Timestamp
-	743,  // 78: kairship.v1.ClusterOverridePolicy.manifest:type_name -> google.protobuf.Value
-	252,  // 79: kairship.v1.ClusterOverridePolicy.freshness:type_name -> kairship.v1.Freshness
-	110,  // 80: kairship.v1.ClusterOverridePolicyConnection.nodes:type_name -> kairship.v1.ClusterOverridePolicy
-	455,  // 81: kairship.v1.ClusterOverridePolicyConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 82: kairship.v1.ClusterOverridePolicyConnection.freshness:type_name -> kairship.v1.Freshness
-	560,  // 83: kairship.v1.ClusterPreferencesInput.static_weight_list:type_name -> kairship.v1.StaticClusterWeightInput
-	14,   // 84: kairship.v1.ClusterPreferencesInput.dynamic_weight:type_name -> kairship.v1.DynamicWeightFactor.Value
-	306,  // 85: kairship.v1.ClusterPropagationPolicy.instance:type_name -> kairship.v1.Instance
-	338,  // 86: kairship.v1.ClusterPropagationPolicy.labels:type_name -> kairship.v1.Label
-	85,   // 87: kairship.v1.ClusterPropagationPolicy.annotations:type_name -> kairship.v1.Annotation
-	742,  // 88: kairship.v1.ClusterPropagationPolicy.created_at:type_name -> google.protobuf.Timestamp
-	743,  // 89: kairship.v1.ClusterPropagationPolicy.manifest:type_name -> google.protobuf.Value
-	252,  // 90: kairship.v1.ClusterPropagationPolicy.freshness:type_name -> kairship.v1.Freshness
-	113,  // 91: kairship.v1.ClusterPropagationPolicyConnection.nodes:type_name -> kairship.v1.ClusterPropagationPolicy
-	455,  // 92: kairship.v1.ClusterPropagationPolicyConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 93: kairship.v1.ClusterPropagationPolicyConnection.freshness:type_name -> kairship.v1.Freshness
-	742,  // 94: kairship.v1.ClusterSummary.stale_since:type_name -> google.protobuf.Timestamp
-	501,  // 95: kairship.v1.ClusterSummary.nodes:type_name -> kairship.v1.ReadyCount
-	95,   // 96: kairship.v1.ClusterSummary.cpu:type_name -> kairship.v1.Capacity
-	95,   // 97: kairship.v1.ClusterSummary.memory:type_name -> kairship.v1.Capacity
-	742,  // 98: kairship.v1.ClusterTaint.time_added:type_name -> google.protobuf.Timestamp
-	73,   // 99: kairship.v1.ClusterTolerationInput.operator:type_name -> kairship.v1.TolerationOperator.Value
-	71,   // 100: kairship.v1.ClusterTolerationInput.effect:type_name -> kairship.v1.TaintEffect.Value
-	121,  // 101: kairship.v1.CollectedKinds.of_instance:type_name -> kairship.v1.CollectedKind
-	121,  // 102: kairship.v1.CollectedKinds.of_members:type_name -> kairship.v1.CollectedKind
-	122,  // 103: kairship.v1.CollectedKindsInput.of_instance:type_name -> kairship.v1.CollectedKindInput
-	122,  // 104: kairship.v1.CollectedKindsInput.of_members:type_name -> kairship.v1.CollectedKindInput
-	43,   // 105: kairship.v1.CommandArgsOverriderInput.operator:type_name -> kairship.v1.OverriderOperator.Value
-	742,  // 106: kairship.v1.Condition.last_transition_time:type_name -> google.protobuf.Timestamp
-	428,  // 107: kairship.v1.ContainerResourceMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
-	421,  // 108: kairship.v1.CordonMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
-	130,  // 109: kairship.v1.CordonMemberClusterResponse.result:type_name -> kairship.v1.CordonMemberClusterPayload
-	239,  // 110: kairship.v1.CordonMemberClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 111: kairship.v1.CordonMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
-	110,  // 112: kairship.v1.CreateClusterOverridePolicyPayload.cluster_override_policy:type_name -> kairship.v1.ClusterOverridePolicy
-	617,  // 113: kairship.v1.CreateClusterOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 114: kairship.v1.CreateClusterOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 115: kairship.v1.CreateClusterOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	453,  // 116: kairship.v1.CreateClusterOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
-	133,  // 117: kairship.v1.CreateClusterOverridePolicyResponse.result:type_name -> kairship.v1.CreateClusterOverridePolicyPayload
-	239,  // 118: kairship.v1.CreateClusterOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 119: kairship.v1.CreateClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
-	113,  // 120: kairship.v1.CreateClusterPropagationPolicyPayload.cluster_propagation_policy:type_name -> kairship.v1.ClusterPropagationPolicy
-	617,  // 121: kairship.v1.CreateClusterPropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 122: kairship.v1.CreateClusterPropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 123: kairship.v1.CreateClusterPropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	498,  // 124: kairship.v1.CreateClusterPropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
-	136,  // 125: kairship.v1.CreateClusterPropagationPolicyResponse.result:type_name -> kairship.v1.CreateClusterPropagationPolicyPayload
-	239,  // 126: kairship.v1.CreateClusterPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 127: kairship.v1.CreateClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	169,  // 128: kairship.v1.CreateCronFederatedHPAPayload.cron_federated_hpa:type_name -> kairship.v1.CronFederatedHPA
-	617,  // 129: kairship.v1.CreateCronFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 130: kairship.v1.CreateCronFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 131: kairship.v1.CreateCronFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
-	173,  // 132: kairship.v1.CreateCronFederatedHPARequest.spec:type_name -> kairship.v1.CronFederatedHPASpecInput
-	139,  // 133: kairship.v1.CreateCronFederatedHPAResponse.result:type_name -> kairship.v1.CreateCronFederatedHPAPayload
-	239,  // 134: kairship.v1.CreateCronFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 135: kairship.v1.CreateCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
-	240,  // 136: kairship.v1.CreateFederatedHPAPayload.federated_hpa:type_name -> kairship.v1.FederatedHPA
-	617,  // 137: kairship.v1.CreateFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 138: kairship.v1.CreateFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 139: kairship.v1.CreateFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
-	244,  // 140: kairship.v1.CreateFederatedHPARequest.spec:type_name -> kairship.v1.FederatedHPASpecInput
-	142,  // 141: kairship.v1.CreateFederatedHPAResponse.result:type_name -> kairship.v1.CreateFederatedHPAPayload
-	239,  // 142: kairship.v1.CreateFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 143: kairship.v1.CreateFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
-	245,  // 144: kairship.v1.CreateFederatedResourceQuotaPayload.federated_resource_quota:type_name -> kairship.v1.FederatedResourceQuota
-	617,  // 145: kairship.v1.CreateFederatedResourceQuotaPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 146: kairship.v1.CreateFederatedResourceQuotaRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 147: kairship.v1.CreateFederatedResourceQuotaRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	247,  // 148: kairship.v1.CreateFederatedResourceQuotaRequest.spec:type_name -> kairship.v1.FederatedResourceQuotaSpecInput
-	145,  // 149: kairship.v1.CreateFederatedResourceQuotaResponse.result:type_name -> kairship.v1.CreateFederatedResourceQuotaPayload
-	239,  // 150: kairship.v1.CreateFederatedResourceQuotaResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 151: kairship.v1.CreateFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
-	306,  // 152: kairship.v1.CreateInstancePayload.instance:type_name -> kairship.v1.Instance
-	314,  // 153: kairship.v1.CreateInstanceRequest.components:type_name -> kairship.v1.InstanceComponentsInput
-	11,   // 154: kairship.v1.CreateInstanceRequest.deletion_policy:type_name -> kairship.v1.DeletionPolicy.Value
-	340,  // 155: kairship.v1.CreateInstanceRequest.labels:type_name -> kairship.v1.LabelInput
-	148,  // 156: kairship.v1.CreateInstanceResponse.result:type_name -> kairship.v1.CreateInstancePayload
-	239,  // 157: kairship.v1.CreateInstanceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 158: kairship.v1.CreateInstanceResponse.extensions:type_name -> google.protobuf.Struct
-	435,  // 159: kairship.v1.CreateMultiClusterServicePayload.multi_cluster_service:type_name -> kairship.v1.MultiClusterService
-	617,  // 160: kairship.v1.CreateMultiClusterServicePayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 161: kairship.v1.CreateMultiClusterServiceRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 162: kairship.v1.CreateMultiClusterServiceRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	438,  // 163: kairship.v1.CreateMultiClusterServiceRequest.spec:type_name -> kairship.v1.MultiClusterServiceSpecInput
-	151,  // 164: kairship.v1.CreateMultiClusterServiceResponse.result:type_name -> kairship.v1.CreateMultiClusterServicePayload
-	239,  // 165: kairship.v1.CreateMultiClusterServiceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 166: kairship.v1.CreateMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
-	440,  // 167: kairship.v1.CreateNamespacePayload.namespace:type_name -> kairship.v1.Namespace
-	340,  // 168: kairship.v1.CreateNamespaceRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 169: kairship.v1.CreateNamespaceRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	154,  // 170: kairship.v1.CreateNamespaceResponse.result:type_name -> kairship.v1.CreateNamespacePayload
-	239,  // 171: kairship.v1.CreateNamespaceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 172: kairship.v1.CreateNamespaceResponse.extensions:type_name -> google.protobuf.Struct
-	450,  // 173: kairship.v1.CreateOverridePolicyPayload.override_policy:type_name -> kairship.v1.OverridePolicy
-	617,  // 174: kairship.v1.CreateOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 175: kairship.v1.CreateOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 176: kairship.v1.CreateOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	453,  // 177: kairship.v1.CreateOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
-	157,  // 178: kairship.v1.CreateOverridePolicyResponse.result:type_name -> kairship.v1.CreateOverridePolicyPayload
-	239,  // 179: kairship.v1.CreateOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 180: kairship.v1.CreateOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
-	495,  // 181: kairship.v1.CreatePropagationPolicyPayload.propagation_policy:type_name -> kairship.v1.PropagationPolicy
-	617,  // 182: kairship.v1.CreatePropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 183: kairship.v1.CreatePropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 184: kairship.v1.CreatePropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	498,  // 185: kairship.v1.CreatePropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
-	160,  // 186: kairship.v1.CreatePropagationPolicyResponse.result:type_name -> kairship.v1.CreatePropagationPolicyPayload
-	239,  // 187: kairship.v1.CreatePropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 188: kairship.v1.CreatePropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	515,  // 189: kairship.v1.CreateServicePayload.service:type_name -> kairship.v1.Resource
-	78,   // 190: kairship.v1.CreateServiceRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	81,   // 191: kairship.v1.CreateServiceRequest.type:type_name -> kairship.v1.WorkloadServiceType.Value
-	551,  // 192: kairship.v1.CreateServiceRequest.ports:type_name -> kairship.v1.ServicePortInput
-	340,  // 193: kairship.v1.CreateServiceRequest.labels:type_name -> kairship.v1.LabelInput
-	163,  // 194: kairship.v1.CreateServiceResponse.result:type_name -> kairship.v1.CreateServicePayload
-	239,  // 195: kairship.v1.CreateServiceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 196: kairship.v1.CreateServiceResponse.extensions:type_name -> google.protobuf.Struct
-	651,  // 197: kairship.v1.CreateWorkloadRebalancerPayload.workload_rebalancer:type_name -> kairship.v1.WorkloadRebalancer
-	617,  // 198: kairship.v1.CreateWorkloadRebalancerPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 199: kairship.v1.CreateWorkloadRebalancerRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 200: kairship.v1.CreateWorkloadRebalancerRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	654,  // 201: kairship.v1.CreateWorkloadRebalancerRequest.spec:type_name -> kairship.v1.WorkloadRebalancerSpecInput
-	166,  // 202: kairship.v1.CreateWorkloadRebalancerResponse.result:type_name -> kairship.v1.CreateWorkloadRebalancerPayload
-	239,  // 203: kairship.v1.CreateWorkloadRebalancerResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 204: kairship.v1.CreateWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
-	306,  // 205: kairship.v1.CronFederatedHPA.instance:type_name -> kairship.v1.Instance
-	338,  // 206: kairship.v1.CronFederatedHPA.labels:type_name -> kairship.v1.Label
-	85,   // 207: kairship.v1.CronFederatedHPA.annotations:type_name -> kairship.v1.Annotation
-	642,  // 208: kairship.v1.CronFederatedHPA.workload:type_name -> kairship.v1.Workload
-	171,  // 209: kairship.v1.CronFederatedHPA.execution_histories:type_name -> kairship.v1.CronFederatedHPAExecutionHistory
-	742,  // 210: kairship.v1.CronFederatedHPA.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 211: kairship.v1.CronFederatedHPA.freshness:type_name -> kairship.v1.Freshness
-	743,  // 212: kairship.v1.CronFederatedHPA.manifest:type_name -> google.protobuf.Value
-	169,  // 213: kairship.v1.CronFederatedHPAConnection.nodes:type_name -> kairship.v1.CronFederatedHPA
-	455,  // 214: kairship.v1.CronFederatedHPAConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 215: kairship.v1.CronFederatedHPAConnection.freshness:type_name -> kairship.v1.Freshness
-	742,  // 216: kairship.v1.CronFederatedHPAExecutionHistory.next_execution_time:type_name -> google.protobuf.Timestamp
-	742,  // 217: kairship.v1.CronFederatedHPAExecutionHistory.last_execution_time:type_name -> google.protobuf.Timestamp
-	538,  // 218: kairship.v1.CronFederatedHPASpecInput.scale_target_ref:type_name -> kairship.v1.ScaleTargetInput
-	172,  // 219: kairship.v1.CronFederatedHPASpecInput.rules:type_name -> kairship.v1.CronFederatedHPARuleInput
-	110,  // 220: kairship.v1.DeleteClusterOverridePolicyPayload.cluster_override_policy:type_name -> kairship.v1.ClusterOverridePolicy
-	478,  // 221: kairship.v1.DeleteClusterOverridePolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
-	175,  // 222: kairship.v1.DeleteClusterOverridePolicyResponse.result:type_name -> kairship.v1.DeleteClusterOverridePolicyPayload
-	239,  // 223: kairship.v1.DeleteClusterOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 224: kairship.v1.DeleteClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
-	113,  // 225: kairship.v1.DeleteClusterPropagationPolicyPayload.cluster_propagation_policy:type_name -> kairship.v1.ClusterPropagationPolicy
-	478,  // 226: kairship.v1.DeleteClusterPropagationPolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
-	178,  // 227: kairship.v1.DeleteClusterPropagationPolicyResponse.result:type_name -> kairship.v1.DeleteClusterPropagationPolicyPayload
-	239,  // 228: kairship.v1.DeleteClusterPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 229: kairship.v1.DeleteClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	169,  // 230: kairship.v1.DeleteCronFederatedHPAPayload.cron_federated_hpa:type_name -> kairship.v1.CronFederatedHPA
-	181,  // 231: kairship.v1.DeleteCronFederatedHPAResponse.result:type_name -> kairship.v1.DeleteCronFederatedHPAPayload
-	239,  // 232: kairship.v1.DeleteCronFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 233: kairship.v1.DeleteCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
-	240,  // 234: kairship.v1.DeleteFederatedHPAPayload.federated_hpa:type_name -> kairship.v1.FederatedHPA
-	184,  // 235: kairship.v1.DeleteFederatedHPAResponse.result:type_name -> kairship.v1.DeleteFederatedHPAPayload
-	239,  // 236: kairship.v1.DeleteFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 237: kairship.v1.DeleteFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
-	245,  // 238: kairship.v1.DeleteFederatedResourceQuotaPayload.federated_resource_quota:type_name -> kairship.v1.FederatedResourceQuota
-	187,  // 239: kairship.v1.DeleteFederatedResourceQuotaResponse.result:type_name -> kairship.v1.DeleteFederatedResourceQuotaPayload
-	239,  // 240: kairship.v1.DeleteFederatedResourceQuotaResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 241: kairship.v1.DeleteFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
-	306,  // 242: kairship.v1.DeleteInstancePayload.instance:type_name -> kairship.v1.Instance
-	11,   // 243: kairship.v1.DeleteInstanceRequest.deletion_policy:type_name -> kairship.v1.DeletionPolicy.Value
-	190,  // 244: kairship.v1.DeleteInstanceResponse.result:type_name -> kairship.v1.DeleteInstancePayload
-	239,  // 245: kairship.v1.DeleteInstanceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 246: kairship.v1.DeleteInstanceResponse.extensions:type_name -> google.protobuf.Struct
-	435,  // 247: kairship.v1.DeleteMultiClusterServicePayload.multi_cluster_service:type_name -> kairship.v1.MultiClusterService
-	193,  // 248: kairship.v1.DeleteMultiClusterServiceResponse.result:type_name -> kairship.v1.DeleteMultiClusterServicePayload
-	239,  // 249: kairship.v1.DeleteMultiClusterServiceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 250: kairship.v1.DeleteMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
-	440,  // 251: kairship.v1.DeleteNamespacePayload.namespace:type_name -> kairship.v1.Namespace
-	196,  // 252: kairship.v1.DeleteNamespaceResponse.result:type_name -> kairship.v1.DeleteNamespacePayload
-	239,  // 253: kairship.v1.DeleteNamespaceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 254: kairship.v1.DeleteNamespaceResponse.extensions:type_name -> google.protobuf.Struct
-	450,  // 255: kairship.v1.DeleteOverridePolicyPayload.override_policy:type_name -> kairship.v1.OverridePolicy
-	478,  // 256: kairship.v1.DeleteOverridePolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
-	199,  // 257: kairship.v1.DeleteOverridePolicyResponse.result:type_name -> kairship.v1.DeleteOverridePolicyPayload
-	239,  // 258: kairship.v1.DeleteOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 259: kairship.v1.DeleteOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
-	495,  // 260: kairship.v1.DeletePropagationPolicyPayload.propagation_policy:type_name -> kairship.v1.PropagationPolicy
-	478,  // 261: kairship.v1.DeletePropagationPolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
-	202,  // 262: kairship.v1.DeletePropagationPolicyResponse.result:type_name -> kairship.v1.DeletePropagationPolicyPayload
-	239,  // 263: kairship.v1.DeletePropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 264: kairship.v1.DeletePropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	515,  // 265: kairship.v1.DeleteResourcePayload.resource:type_name -> kairship.v1.Resource
-	12,   // 266: kairship.v1.DeleteResourceRequest.propagation_policy:type_name -> kairship.v1.DeletionPropagation.Value
-	205,  // 267: kairship.v1.DeleteResourceResponse.result:type_name -> kairship.v1.DeleteResourcePayload
-	239,  // 268: kairship.v1.DeleteResourceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 269: kairship.v1.DeleteResourceResponse.extensions:type_name -> google.protobuf.Struct
-	651,  // 270: kairship.v1.DeleteWorkloadRebalancerPayload.workload_rebalancer:type_name -> kairship.v1.WorkloadRebalancer
-	208,  // 271: kairship.v1.DeleteWorkloadRebalancerResponse.result:type_name -> kairship.v1.DeleteWorkloadRebalancerPayload
-	239,  // 272: kairship.v1.DeleteWorkloadRebalancerResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 273: kairship.v1.DeleteWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
-	658,  // 274: kairship.v1.DeployApplicationPayload.results:type_name -> kairship.v1.WrittenObject
-	90,   // 275: kairship.v1.DeployApplicationRequest.propagation_policies:type_name -> kairship.v1.ApplicationPropagationPolicyInput
-	89,   // 276: kairship.v1.DeployApplicationRequest.override_policies:type_name -> kairship.v1.ApplicationOverridePolicyInput
-	211,  // 277: kairship.v1.DeployApplicationResponse.result:type_name -> kairship.v1.DeployApplicationPayload
-	239,  // 278: kairship.v1.DeployApplicationResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 279: kairship.v1.DeployApplicationResponse.extensions:type_name -> google.protobuf.Struct
-	316,  // 280: kairship.v1.DeployApplicationToInstancesPayload.results:type_name -> kairship.v1.InstanceDeployment
-	90,   // 281: kairship.v1.DeployApplicationToInstancesRequest.propagation_policies:type_name -> kairship.v1.ApplicationPropagationPolicyInput
-	89,   // 282: kairship.v1.DeployApplicationToInstancesRequest.override_policies:type_name -> kairship.v1.ApplicationOverridePolicyInput
-	214,  // 283: kairship.v1.DeployApplicationToInstancesResponse.result:type_name -> kairship.v1.DeployApplicationToInstancesPayload
-	239,  // 284: kairship.v1.DeployApplicationToInstancesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 285: kairship.v1.DeployApplicationToInstancesResponse.extensions:type_name -> google.protobuf.Struct
-	33,   // 286: kairship.v1.DiffManifestsRequest.effects:type_name -> kairship.v1.ManifestEffect.Value
-	418,  // 287: kairship.v1.DiffManifestsResponse.result:type_name -> kairship.v1.ManifestPreview
-	239,  // 288: kairship.v1.DiffManifestsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 289: kairship.v1.DiffManifestsResponse.extensions:type_name -> google.protobuf.Struct
-	421,  // 290: kairship.v1.DrainMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
-	107,  // 291: kairship.v1.DrainMemberClusterPayload.plan:type_name -> kairship.v1.ClusterLossPreview
-	219,  // 292: kairship.v1.DrainMemberClusterResponse.result:type_name -> kairship.v1.DrainMemberClusterPayload
-	239,  // 293: kairship.v1.DrainMemberClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 294: kairship.v1.DrainMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
-	248,  // 295: kairship.v1.DriftField.manager:type_name -> kairship.v1.FieldManager
-	742,  // 296: kairship.v1.Event.first_seen:type_name -> google.protobuf.Timestamp
-	742,  // 297: kairship.v1.Event.last_seen:type_name -> google.protobuf.Timestamp
-	223,  // 298: kairship.v1.EventConnection.nodes:type_name -> kairship.v1.Event
-	455,  // 299: kairship.v1.EventConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 300: kairship.v1.EventConnection.freshness:type_name -> kairship.v1.Freshness
-	78,   // 301: kairship.v1.ExplainWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	227,  // 302: kairship.v1.ExplainWorkloadResponse.result:type_name -> kairship.v1.Explanation
-	239,  // 303: kairship.v1.ExplainWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 304: kairship.v1.ExplainWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	55,   // 305: kairship.v1.Explanation.stage:type_name -> kairship.v1.PropagationStage.Value
-	17,   // 306: kairship.v1.Explanation.state:type_name -> kairship.v1.ExplanationState.Value
-	229,  // 307: kairship.v1.Explanation.steps:type_name -> kairship.v1.ExplanationStep
-	16,   // 308: kairship.v1.ExplanationReason.code:type_name -> kairship.v1.ExplanationCode.Value
-	497,  // 309: kairship.v1.ExplanationReason.policy:type_name -> kairship.v1.PropagationPolicyLike
-	452,  // 310: kairship.v1.ExplanationReason.override:type_name -> kairship.v1.OverridePolicyLike
-	465,  // 311: kairship.v1.ExplanationReason.pod:type_name -> kairship.v1.Pod
-	55,   // 312: kairship.v1.ExplanationStep.stage:type_name -> kairship.v1.PropagationStage.Value
-	17,   // 313: kairship.v1.ExplanationStep.state:type_name -> kairship.v1.ExplanationState.Value
-	742,  // 314: kairship.v1.ExplanationStep.since:type_name -> google.protobuf.Timestamp
-	228,  // 315: kairship.v1.ExplanationStep.reasons:type_name -> kairship.v1.ExplanationReason
-	232,  // 316: kairship.v1.ExportApplicationRequest.objects:type_name -> kairship.v1.ExportObjectInput
-	87,   // 317: kairship.v1.ExportApplicationResponse.result:type_name -> kairship.v1.ApplicationExport
-	239,  // 318: kairship.v1.ExportApplicationResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 319: kairship.v1.ExportApplicationResponse.extensions:type_name -> google.protobuf.Struct
-	426,  // 320: kairship.v1.ExternalMetricSourceInput.metric:type_name -> kairship.v1.MetricIdentifierInput
-	428,  // 321: kairship.v1.ExternalMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
-	88,   // 322: kairship.v1.FailoverBehaviorInput.application:type_name -> kairship.v1.ApplicationFailoverBehaviorInput
-	106,  // 323: kairship.v1.FailoverBehaviorInput.cluster:type_name -> kairship.v1.ClusterFailoverBehaviorInput
-	743,  // 324: kairship.v1.Failure.path:type_name -> google.protobuf.Value
-	744,  // 325: kairship.v1.Failure.more:type_name -> google.protobuf.Struct
-	306,  // 326: kairship.v1.FederatedHPA.instance:type_name -> kairship.v1.Instance
-	338,  // 327: kairship.v1.FederatedHPA.labels:type_name -> kairship.v1.Label
-	85,   // 328: kairship.v1.FederatedHPA.annotations:type_name -> kairship.v1.Annotation
-	243,  // 329: kairship.v1.FederatedHPA.spec:type_name -> kairship.v1.FederatedHPASpec
-	642,  // 330: kairship.v1.FederatedHPA.workload:type_name -> kairship.v1.Workload
-	242,  // 331: kairship.v1.FederatedHPA.metrics:type_name -> kairship.v1.FederatedHPAMetric
-	742,  // 332: kairship.v1.FederatedHPA.last_scale_time:type_name -> google.protobuf.Timestamp
-	127,  // 333: kairship.v1.FederatedHPA.conditions:type_name -> kairship.v1.Condition
-	742,  // 334: kairship.v1.FederatedHPA.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 335: kairship.v1.FederatedHPA.freshness:type_name -> kairship.v1.Freshness
-	743,  // 336: kairship.v1.FederatedHPA.manifest:type_name -> google.protobuf.Value
-	240,  // 337: kairship.v1.FederatedHPAConnection.nodes:type_name -> kairship.v1.FederatedHPA
-	455,  // 338: kairship.v1.FederatedHPAConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 339: kairship.v1.FederatedHPAConnection.freshness:type_name -> kairship.v1.Freshness
-	35,   // 340: kairship.v1.FederatedHPAMetric.type:type_name -> kairship.v1.MetricSourceType.Value
-	538,  // 341: kairship.v1.FederatedHPASpecInput.scale_target_ref:type_name -> kairship.v1.ScaleTargetInput
-	427,  // 342: kairship.v1.FederatedHPASpecInput.metrics:type_name -> kairship.v1.MetricSpecInput
-	542,  // 343: kairship.v1.FederatedHPASpecInput.behavior:type_name -> kairship.v1.ScalingBehaviorInput
-	306,  // 344: kairship.v1.FederatedResourceQuota.instance:type_name -> kairship.v1.Instance
-	338,  // 345: kairship.v1.FederatedResourceQuota.labels:type_name -> kairship.v1.Label
-	85,   // 346: kairship.v1.FederatedResourceQuota.annotations:type_name -> kairship.v1.Annotation
-	500,  // 347: kairship.v1.FederatedResourceQuota.overall:type_name -> kairship.v1.QuotaUse
-	115,  // 348: kairship.v1.FederatedResourceQuota.clusters:type_name -> kairship.v1.ClusterQuota
-	742,  // 349: kairship.v1.FederatedResourceQuota.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 350: kairship.v1.FederatedResourceQuota.freshness:type_name -> kairship.v1.Freshness
-	743,  // 351: kairship.v1.FederatedResourceQuota.manifest:type_name -> google.protobuf.Value
-	245,  // 352: kairship.v1.FederatedResourceQuotaConnection.nodes:type_name -> kairship.v1.FederatedResourceQuota
-	455,  // 353: kairship.v1.FederatedResourceQuotaConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 354: kairship.v1.FederatedResourceQuotaConnection.freshness:type_name -> kairship.v1.Freshness
-	521,  // 355: kairship.v1.FederatedResourceQuotaSpecInput.overall:type_name -> kairship.v1.ResourceQuantityInput
-	559,  // 356: kairship.v1.FederatedResourceQuotaSpecInput.static_assignments:type_name -> kairship.v1.StaticClusterAssignmentInput
-	742,  // 357: kairship.v1.FieldManager.time:type_name -> google.protobuf.Timestamp
-	330,  // 358: kairship.v1.FieldOverriderInput.json:type_name -> kairship.v1.JSONPatchOperationInput
-	659,  // 359: kairship.v1.FieldOverriderInput.yaml:type_name -> kairship.v1.YAMLPatchOperationInput
-	251,  // 360: kairship.v1.FieldSelectorInput.match_expressions:type_name -> kairship.v1.FieldSelectorRequirementInput
-	19,   // 361: kairship.v1.FieldSelectorRequirementInput.operator:type_name -> kairship.v1.FieldSelectorOperator.Value
-	20,   // 362: kairship.v1.Freshness.source:type_name -> kairship.v1.FreshnessSource.Value
-	742,  // 363: kairship.v1.Freshness.observed_at:type_name -> google.protobuf.Timestamp
-	110,  // 364: kairship.v1.GetClusterOverridePolicyResponse.result:type_name -> kairship.v1.ClusterOverridePolicy
-	239,  // 365: kairship.v1.GetClusterOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 366: kairship.v1.GetClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
-	113,  // 367: kairship.v1.GetClusterPropagationPolicyResponse.result:type_name -> kairship.v1.ClusterPropagationPolicy
-	239,  // 368: kairship.v1.GetClusterPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 369: kairship.v1.GetClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	100,  // 370: kairship.v1.GetClusterResponse.result:type_name -> kairship.v1.Cluster
-	239,  // 371: kairship.v1.GetClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 372: kairship.v1.GetClusterResponse.extensions:type_name -> google.protobuf.Struct
-	169,  // 373: kairship.v1.GetCronFederatedHPAResponse.result:type_name -> kairship.v1.CronFederatedHPA
-	239,  // 374: kairship.v1.GetCronFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 375: kairship.v1.GetCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
-	240,  // 376: kairship.v1.GetFederatedHPAResponse.result:type_name -> kairship.v1.FederatedHPA
-	239,  // 377: kairship.v1.GetFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 378: kairship.v1.GetFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
-	245,  // 379: kairship.v1.GetFederatedResourceQuotaResponse.result:type_name -> kairship.v1.FederatedResourceQuota
-	239,  // 380: kairship.v1.GetFederatedResourceQuotaResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 381: kairship.v1.GetFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
-	326,  // 382: kairship.v1.GetInstanceKubeconfigResponse.result:type_name -> kairship.v1.InstanceKubeconfig
-	239,  // 383: kairship.v1.GetInstanceKubeconfigResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 384: kairship.v1.GetInstanceKubeconfigResponse.extensions:type_name -> google.protobuf.Struct
-	306,  // 385: kairship.v1.GetInstanceResponse.result:type_name -> kairship.v1.Instance
-	239,  // 386: kairship.v1.GetInstanceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 387: kairship.v1.GetInstanceResponse.extensions:type_name -> google.protobuf.Struct
-	421,  // 388: kairship.v1.GetMemberClusterResponse.result:type_name -> kairship.v1.MemberCluster
-	239,  // 389: kairship.v1.GetMemberClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 390: kairship.v1.GetMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
-	424,  // 391: kairship.v1.GetMemberClusterUsageResponse.result:type_name -> kairship.v1.MemberClusterUsage
-	239,  // 392: kairship.v1.GetMemberClusterUsageResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 393: kairship.v1.GetMemberClusterUsageResponse.extensions:type_name -> google.protobuf.Struct
-	435,  // 394: kairship.v1.GetMultiClusterServiceResponse.result:type_name -> kairship.v1.MultiClusterService
-	239,  // 395: kairship.v1.GetMultiClusterServiceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 396: kairship.v1.GetMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
-	440,  // 397: kairship.v1.GetNamespaceResponse.result:type_name -> kairship.v1.Namespace
-	239,  // 398: kairship.v1.GetNamespaceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 399: kairship.v1.GetNamespaceResponse.extensions:type_name -> google.protobuf.Struct
-	450,  // 400: kairship.v1.GetOverridePolicyResponse.result:type_name -> kairship.v1.OverridePolicy
-	239,  // 401: kairship.v1.GetOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 402: kairship.v1.GetOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
-	495,  // 403: kairship.v1.GetPropagationPolicyResponse.result:type_name -> kairship.v1.PropagationPolicy
-	239,  // 404: kairship.v1.GetPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 405: kairship.v1.GetPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	515,  // 406: kairship.v1.GetResourceResponse.result:type_name -> kairship.v1.Resource
-	239,  // 407: kairship.v1.GetResourceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 408: kairship.v1.GetResourceResponse.extensions:type_name -> google.protobuf.Struct
-	616,  // 409: kairship.v1.GetViewerPermissionsResponse.result:type_name -> kairship.v1.ViewerCan
-	239,  // 410: kairship.v1.GetViewerPermissionsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 411: kairship.v1.GetViewerPermissionsResponse.extensions:type_name -> google.protobuf.Struct
-	615,  // 412: kairship.v1.GetViewerResponse.result:type_name -> kairship.v1.Viewer
-	239,  // 413: kairship.v1.GetViewerResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 414: kairship.v1.GetViewerResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 415: kairship.v1.GetWorkloadAvailabilityRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	742,  // 416: kairship.v1.GetWorkloadAvailabilityRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 417: kairship.v1.GetWorkloadAvailabilityRequest.to:type_name -> google.protobuf.Timestamp
-	646,  // 418: kairship.v1.GetWorkloadAvailabilityResponse.result:type_name -> kairship.v1.WorkloadAvailability
-	239,  // 419: kairship.v1.GetWorkloadAvailabilityResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 420: kairship.v1.GetWorkloadAvailabilityResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 421: kairship.v1.GetWorkloadDriftRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	642,  // 422: kairship.v1.GetWorkloadDriftResponse.result:type_name -> kairship.v1.Workload
-	239,  // 423: kairship.v1.GetWorkloadDriftResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 424: kairship.v1.GetWorkloadDriftResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 425: kairship.v1.GetWorkloadLogsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	742,  // 426: kairship.v1.GetWorkloadLogsRequest.since:type_name -> google.protobuf.Timestamp
-	471,  // 427: kairship.v1.GetWorkloadLogsResponse.result:type_name -> kairship.v1.PodLogs
-	239,  // 428: kairship.v1.GetWorkloadLogsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 429: kairship.v1.GetWorkloadLogsResponse.extensions:type_name -> google.protobuf.Struct
-	651,  // 430: kairship.v1.GetWorkloadRebalancerResponse.result:type_name -> kairship.v1.WorkloadRebalancer
-	239,  // 431: kairship.v1.GetWorkloadRebalancerResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 432: kairship.v1.GetWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 433: kairship.v1.GetWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	642,  // 434: kairship.v1.GetWorkloadResponse.result:type_name -> kairship.v1.Workload
-	239,  // 435: kairship.v1.GetWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 436: kairship.v1.GetWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 437: kairship.v1.GetWorkloadUsageRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	657,  // 438: kairship.v1.GetWorkloadUsageResponse.result:type_name -> kairship.v1.WorkloadUsage
-	239,  // 439: kairship.v1.GetWorkloadUsageResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 440: kairship.v1.GetWorkloadUsageResponse.extensions:type_name -> google.protobuf.Struct
-	532,  // 441: kairship.v1.GrantInstanceRolePayload.binding:type_name -> kairship.v1.RoleBinding
-	62,   // 442: kairship.v1.GrantInstanceRoleRequest.subject_kind:type_name -> kairship.v1.RoleSubjectKind.Value
-	27,   // 443: kairship.v1.GrantInstanceRoleRequest.role:type_name -> kairship.v1.InstanceRole.Value
-	299,  // 444: kairship.v1.GrantInstanceRoleResponse.result:type_name -> kairship.v1.GrantInstanceRolePayload
-	239,  // 445: kairship.v1.GrantInstanceRoleResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 446: kairship.v1.GrantInstanceRoleResponse.extensions:type_name -> google.protobuf.Struct
-	302,  // 447: kairship.v1.ImageConnection.nodes:type_name -> kairship.v1.Image
-	455,  // 448: kairship.v1.ImageConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 449: kairship.v1.ImageConnection.freshness:type_name -> kairship.v1.Freshness
-	305,  // 450: kairship.v1.ImageOverriderInput.predicate:type_name -> kairship.v1.ImagePredicateInput
-	21,   // 451: kairship.v1.ImageOverriderInput.component:type_name -> kairship.v1.ImageComponent.Value
-	43,   // 452: kairship.v1.ImageOverriderInput.operator:type_name -> kairship.v1.OverriderOperator.Value
-	25,   // 453: kairship.v1.Instance.mode:type_name -> kairship.v1.InstanceMode.Value
-	28,   // 454: kairship.v1.Instance.state:type_name -> kairship.v1.InstanceState.Value
-	127,  // 455: kairship.v1.Instance.conditions:type_name -> kairship.v1.Condition
-	338,  // 456: kairship.v1.Instance.labels:type_name -> kairship.v1.Label
-	329,  // 457: kairship.v1.Instance.summary:type_name -> kairship.v1.InstanceSummary
-	742,  // 458: kairship.v1.Instance.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 459: kairship.v1.Instance.freshness:type_name -> kairship.v1.Freshness
-	100,  // 460: kairship.v1.Instance.host_cluster:type_name -> kairship.v1.Cluster
-	11,   // 461: kairship.v1.Instance.deletion_policy:type_name -> kairship.v1.DeletionPolicy.Value
-	313,  // 462: kairship.v1.Instance.components:type_name -> kairship.v1.InstanceComponents
-	123,  // 463: kairship.v1.Instance.collect:type_name -> kairship.v1.CollectedKinds
-	68,   // 464: kairship.v1.InstanceAPIServer.service_type:type_name -> kairship.v1.ServiceType.Value
-	68,   // 465: kairship.v1.InstanceAPIServerInput.service_type:type_name -> kairship.v1.ServiceType.Value
-	5,    // 466: kairship.v1.InstanceChange.type:type_name -> kairship.v1.ChangeType.Value
-	306,  // 467: kairship.v1.InstanceChange.instance:type_name -> kairship.v1.Instance
-	23,   // 468: kairship.v1.InstanceCheck.name:type_name -> kairship.v1.InstanceCheckName.Value
-	319,  // 469: kairship.v1.InstanceComponents.etcd:type_name -> kairship.v1.InstanceEtcd
-	307,  // 470: kairship.v1.InstanceComponents.api_server:type_name -> kairship.v1.InstanceAPIServer
-	311,  // 471: kairship.v1.InstanceComponents.aggregated_api_server:type_name -> kairship.v1.InstanceComponent
-	311,  // 472: kairship.v1.InstanceComponents.kube_controller_manager:type_name -> kairship.v1.InstanceComponent
-	311,  // 473: kairship.v1.InstanceComponents.controller_manager:type_name -> kairship.v1.InstanceComponent
-	311,  // 474: kairship.v1.InstanceComponents.scheduler:type_name -> kairship.v1.InstanceComponent
-	311,  // 475: kairship.v1.InstanceComponents.webhook:type_name -> kairship.v1.InstanceComponent
-	322,  // 476: kairship.v1.InstanceComponents.failover:type_name -> kairship.v1.InstanceFailover
-	317,  // 477: kairship.v1.InstanceComponents.descheduler:type_name -> kairship.v1.InstanceDescheduler
-	327,  // 478: kairship.v1.InstanceComponents.metrics_adapter:type_name -> kairship.v1.InstanceMetricsAdapter
-	324,  // 479: kairship.v1.InstanceComponents.feature_gates:type_name -> kairship.v1.InstanceFeatureGate
-	320,  // 480: kairship.v1.InstanceComponentsInput.etcd:type_name -> kairship.v1.InstanceEtcdInput
-	308,  // 481: kairship.v1.InstanceComponentsInput.api_server:type_name -> kairship.v1.InstanceAPIServerInput
-	312,  // 482: kairship.v1.InstanceComponentsInput.aggregated_api_server:type_name -> kairship.v1.InstanceComponentInput
-	312,  // 483: kairship.v1.InstanceComponentsInput.kube_controller_manager:type_name -> kairship.v1.InstanceComponentInput
-	312,  // 484: kairship.v1.InstanceComponentsInput.controller_manager:type_name -> kairship.v1.InstanceComponentInput
-	312,  // 485: kairship.v1.InstanceComponentsInput.scheduler:type_name -> kairship.v1.InstanceComponentInput
-	312,  // 486: kairship.v1.InstanceComponentsInput.webhook:type_name -> kairship.v1.InstanceComponentInput
-	323,  // 487: kairship.v1.InstanceComponentsInput.failover:type_name -> kairship.v1.InstanceFailoverInput
-	318,  // 488: kairship.v1.InstanceComponentsInput.descheduler:type_name -> kairship.v1.InstanceDeschedulerInput
-	328,  // 489: kairship.v1.InstanceComponentsInput.metrics_adapter:type_name -> kairship.v1.InstanceMetricsAdapterInput
-	325,  // 490: kairship.v1.InstanceComponentsInput.feature_gates:type_name -> kairship.v1.InstanceFeatureGateInput
-	306,  // 491: kairship.v1.InstanceConnection.nodes:type_name -> kairship.v1.Instance
-	455,  // 492: kairship.v1.InstanceConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 493: kairship.v1.InstanceConnection.freshness:type_name -> kairship.v1.Freshness
-	24,   // 494: kairship.v1.InstanceDeployment.outcome:type_name -> kairship.v1.InstanceDeploymentOutcome.Value
-	658,  // 495: kairship.v1.InstanceDeployment.results:type_name -> kairship.v1.WrittenObject
-	439,  // 496: kairship.v1.InstanceDeployment.error:type_name -> kairship.v1.MutationProblem
-	321,  // 497: kairship.v1.InstanceEtcdInput.storage:type_name -> kairship.v1.InstanceEtcdStorageInput
-	742,  // 498: kairship.v1.InstanceSummary.stale_since:type_name -> google.protobuf.Timestamp
-	556,  // 499: kairship.v1.InstanceSummary.stale_clusters:type_name -> kairship.v1.StaleCluster
-	501,  // 500: kairship.v1.InstanceSummary.clusters:type_name -> kairship.v1.ReadyCount
-	501,  // 501: kairship.v1.InstanceSummary.nodes:type_name -> kairship.v1.ReadyCount
-	95,   // 502: kairship.v1.InstanceSummary.cpu:type_name -> kairship.v1.Capacity
-	95,   // 503: kairship.v1.InstanceSummary.memory:type_name -> kairship.v1.Capacity
-	337,  // 504: kairship.v1.InstanceSummary.workloads:type_name -> kairship.v1.KindCount
-	337,  // 505: kairship.v1.InstanceSummary.policies:type_name -> kairship.v1.KindCount
-	337,  // 506: kairship.v1.InstanceSummary.resources:type_name -> kairship.v1.KindCount
-	43,   // 507: kairship.v1.JSONPatchOperationInput.operator:type_name -> kairship.v1.OverriderOperator.Value
-	743,  // 508: kairship.v1.JSONPatchOperationInput.value:type_name -> google.protobuf.Value
-	306,  // 509: kairship.v1.Job.instance:type_name -> kairship.v1.Instance
-	78,   // 510: kairship.v1.Job.kind:type_name -> kairship.v1.WorkloadKind.Value
-	338,  // 511: kairship.v1.Job.labels:type_name -> kairship.v1.Label
-	85,   // 512: kairship.v1.Job.annotations:type_name -> kairship.v1.Annotation
-	513,  // 513: kairship.v1.Job.replicas:type_name -> kairship.v1.ReplicaCounts
-	77,   // 514: kairship.v1.Job.health:type_name -> kairship.v1.WorkloadHealth.Value
-	497,  // 515: kairship.v1.Job.policy:type_name -> kairship.v1.PropagationPolicyLike
-	452,  // 516: kairship.v1.Job.override_policies:type_name -> kairship.v1.OverridePolicyLike
-	516,  // 517: kairship.v1.Job.binding:type_name -> kairship.v1.ResourceBinding
-	462,  // 518: kairship.v1.Job.placements:type_name -> kairship.v1.Placement
-	742,  // 519: kairship.v1.Job.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 520: kairship.v1.Job.freshness:type_name -> kairship.v1.Freshness
-	100,  // 521: kairship.v1.JoinClusterPayload.cluster:type_name -> kairship.v1.Cluster
-	332,  // 522: kairship.v1.JoinClusterResponse.result:type_name -> kairship.v1.JoinClusterPayload
-	239,  // 523: kairship.v1.JoinClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 524: kairship.v1.JoinClusterResponse.extensions:type_name -> google.protobuf.Struct
-	306,  // 525: kairship.v1.KarmadaResource.instance:type_name -> kairship.v1.Instance
-	338,  // 526: kairship.v1.KarmadaResource.labels:type_name -> kairship.v1.Label
-	85,   // 527: kairship.v1.KarmadaResource.annotations:type_name -> kairship.v1.Annotation
-	742,  // 528: kairship.v1.KarmadaResource.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 529: kairship.v1.KarmadaResource.freshness:type_name -> kairship.v1.Freshness
-	5,    // 530: kairship.v1.KarmadaResourceChange.type:type_name -> kairship.v1.ChangeType.Value
-	335,  // 531: kairship.v1.KarmadaResourceChange.karmada_resource:type_name -> kairship.v1.KarmadaResource
-	43,   // 532: kairship.v1.LabelAnnotationOverriderInput.operator:type_name -> kairship.v1.OverriderOperator.Value
-	340,  // 533: kairship.v1.LabelAnnotationOverriderInput.value:type_name -> kairship.v1.LabelInput
-	340,  // 534: kairship.v1.LabelSelectorInput.match_labels:type_name -> kairship.v1.LabelInput
-	342,  // 535: kairship.v1.LabelSelectorInput.match_expressions:type_name -> kairship.v1.LabelSelectorRequirementInput
-	31,   // 536: kairship.v1.LabelSelectorRequirementInput.operator:type_name -> kairship.v1.LabelSelectorOperator.Value
-	4,    // 537: kairship.v1.ListActivityRequest.ways:type_name -> kairship.v1.ActivityWay.Value
-	2,    // 538: kairship.v1.ListActivityRequest.outcomes:type_name -> kairship.v1.ActivityOutcome.Value
-	742,  // 539: kairship.v1.ListActivityRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 540: kairship.v1.ListActivityRequest.to:type_name -> google.protobuf.Timestamp
-	83,   // 541: kairship.v1.ListActivityResponse.result:type_name -> kairship.v1.ActivityEntryConnection
-	239,  // 542: kairship.v1.ListActivityResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 543: kairship.v1.ListActivityResponse.extensions:type_name -> google.protobuf.Struct
-	118,  // 544: kairship.v1.ListClusterNodesRequest.taint:type_name -> kairship.v1.ClusterTaintFilter
-	7,    // 545: kairship.v1.ListClusterNodesRequest.order_by:type_name -> kairship.v1.ClusterNodeOrderField.Value
-	42,   // 546: kairship.v1.ListClusterNodesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	109,  // 547: kairship.v1.ListClusterNodesResponse.result:type_name -> kairship.v1.ClusterNodeConnection
-	239,  // 548: kairship.v1.ListClusterNodesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 549: kairship.v1.ListClusterNodesResponse.extensions:type_name -> google.protobuf.Struct
-	477,  // 550: kairship.v1.ListClusterOverridePoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
-	51,   // 551: kairship.v1.ListClusterOverridePoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
-	42,   // 552: kairship.v1.ListClusterOverridePoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	111,  // 553: kairship.v1.ListClusterOverridePoliciesResponse.result:type_name -> kairship.v1.ClusterOverridePolicyConnection
-	239,  // 554: kairship.v1.ListClusterOverridePoliciesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 555: kairship.v1.ListClusterOverridePoliciesResponse.extensions:type_name -> google.protobuf.Struct
-	72,   // 556: kairship.v1.ListClusterOverridePolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 557: kairship.v1.ListClusterOverridePolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 558: kairship.v1.ListClusterOverridePolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	564,  // 559: kairship.v1.ListClusterOverridePolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
-	239,  // 560: kairship.v1.ListClusterOverridePolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 561: kairship.v1.ListClusterOverridePolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
-	477,  // 562: kairship.v1.ListClusterPropagationPoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
-	51,   // 563: kairship.v1.ListClusterPropagationPoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
-	42,   // 564: kairship.v1.ListClusterPropagationPoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	114,  // 565: kairship.v1.ListClusterPropagationPoliciesResponse.result:type_name -> kairship.v1.ClusterPropagationPolicyConnection
-	239,  // 566: kairship.v1.ListClusterPropagationPoliciesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 567: kairship.v1.ListClusterPropagationPoliciesResponse.extensions:type_name -> google.protobuf.Struct
-	72,   // 568: kairship.v1.ListClusterPropagationPolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 569: kairship.v1.ListClusterPropagationPolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 570: kairship.v1.ListClusterPropagationPolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	564,  // 571: kairship.v1.ListClusterPropagationPolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
-	239,  // 572: kairship.v1.ListClusterPropagationPolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 573: kairship.v1.ListClusterPropagationPolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 574: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
-	476,  // 575: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
-	77,   // 576: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
-	79,   // 577: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
-	42,   // 578: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	649,  // 579: kairship.v1.ListClusterPropagationPolicyWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
-	239,  // 580: kairship.v1.ListClusterPropagationPolicyWorkloadsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 581: kairship.v1.ListClusterPropagationPolicyWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
-	9,    // 582: kairship.v1.ListClustersRequest.type:type_name -> kairship.v1.ClusterType.Value
-	8,    // 583: kairship.v1.ListClustersRequest.order_by:type_name -> kairship.v1.ClusterOrderField.Value
-	42,   // 584: kairship.v1.ListClustersRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	105,  // 585: kairship.v1.ListClustersResponse.result:type_name -> kairship.v1.ClusterConnection
-	239,  // 586: kairship.v1.ListClustersResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 587: kairship.v1.ListClustersResponse.extensions:type_name -> google.protobuf.Struct
-	30,   // 588: kairship.v1.ListCronFederatedHPAsRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
-	42,   // 589: kairship.v1.ListCronFederatedHPAsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	170,  // 590: kairship.v1.ListCronFederatedHPAsResponse.result:type_name -> kairship.v1.CronFederatedHPAConnection
-	239,  // 591: kairship.v1.ListCronFederatedHPAsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 592: kairship.v1.ListCronFederatedHPAsResponse.extensions:type_name -> google.protobuf.Struct
-	30,   // 593: kairship.v1.ListFederatedHPAsRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
-	42,   // 594: kairship.v1.ListFederatedHPAsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	241,  // 595: kairship.v1.ListFederatedHPAsResponse.result:type_name -> kairship.v1.FederatedHPAConnection
-	239,  // 596: kairship.v1.ListFederatedHPAsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 597: kairship.v1.ListFederatedHPAsResponse.extensions:type_name -> google.protobuf.Struct
-	30,   // 598: kairship.v1.ListFederatedResourceQuotasRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
-	42,   // 599: kairship.v1.ListFederatedResourceQuotasRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	246,  // 600: kairship.v1.ListFederatedResourceQuotasResponse.result:type_name -> kairship.v1.FederatedResourceQuotaConnection
-	239,  // 601: kairship.v1.ListFederatedResourceQuotasResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 602: kairship.v1.ListFederatedResourceQuotasResponse.extensions:type_name -> google.protobuf.Struct
-	22,   // 603: kairship.v1.ListImagesRequest.order_by:type_name -> kairship.v1.ImageOrderField.Value
-	42,   // 604: kairship.v1.ListImagesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	303,  // 605: kairship.v1.ListImagesResponse.result:type_name -> kairship.v1.ImageConnection
-	239,  // 606: kairship.v1.ListImagesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 607: kairship.v1.ListImagesResponse.extensions:type_name -> google.protobuf.Struct
-	15,   // 608: kairship.v1.ListInstanceEventsRequest.order_by:type_name -> kairship.v1.EventOrderField.Value
-	42,   // 609: kairship.v1.ListInstanceEventsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	224,  // 610: kairship.v1.ListInstanceEventsResponse.result:type_name -> kairship.v1.EventConnection
-	239,  // 611: kairship.v1.ListInstanceEventsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 612: kairship.v1.ListInstanceEventsResponse.extensions:type_name -> google.protobuf.Struct
-	49,   // 613: kairship.v1.ListInstancePodsRequest.phase:type_name -> kairship.v1.PodPhase.Value
-	48,   // 614: kairship.v1.ListInstancePodsRequest.order_by:type_name -> kairship.v1.PodOrderField.Value
-	42,   // 615: kairship.v1.ListInstancePodsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	466,  // 616: kairship.v1.ListInstancePodsResponse.result:type_name -> kairship.v1.PodConnection
-	239,  // 617: kairship.v1.ListInstancePodsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 618: kairship.v1.ListInstancePodsResponse.extensions:type_name -> google.protobuf.Struct
-	60,   // 619: kairship.v1.ListInstanceResourcesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
-	42,   // 620: kairship.v1.ListInstanceResourcesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	518,  // 621: kairship.v1.ListInstanceResourcesResponse.result:type_name -> kairship.v1.ResourceConnection
-	239,  // 622: kairship.v1.ListInstanceResourcesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 623: kairship.v1.ListInstanceResourcesResponse.extensions:type_name -> google.protobuf.Struct
-	72,   // 624: kairship.v1.ListInstanceTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 625: kairship.v1.ListInstanceTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 626: kairship.v1.ListInstanceTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	565,  // 627: kairship.v1.ListInstanceTimelineRequest.object:type_name -> kairship.v1.TimelineObject
-	564,  // 628: kairship.v1.ListInstanceTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
-	239,  // 629: kairship.v1.ListInstanceTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 630: kairship.v1.ListInstanceTimelineResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 631: kairship.v1.ListInstanceWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
-	476,  // 632: kairship.v1.ListInstanceWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
-	77,   // 633: kairship.v1.ListInstanceWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
-	79,   // 634: kairship.v1.ListInstanceWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
-	42,   // 635: kairship.v1.ListInstanceWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	649,  // 636: kairship.v1.ListInstanceWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
-	239,  // 637: kairship.v1.ListInstanceWorkloadsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 638: kairship.v1.ListInstanceWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
-	25,   // 639: kairship.v1.ListInstancesRequest.mode:type_name -> kairship.v1.InstanceMode.Value
-	28,   // 640: kairship.v1.ListInstancesRequest.state:type_name -> kairship.v1.InstanceState.Value
-	26,   // 641: kairship.v1.ListInstancesRequest.order_by:type_name -> kairship.v1.InstanceOrderField.Value
-	42,   // 642: kairship.v1.ListInstancesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	315,  // 643: kairship.v1.ListInstancesResponse.result:type_name -> kairship.v1.InstanceConnection
-	239,  // 644: kairship.v1.ListInstancesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 645: kairship.v1.ListInstancesResponse.extensions:type_name -> google.protobuf.Struct
-	60,   // 646: kairship.v1.ListMemberClusterResourcesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
-	42,   // 647: kairship.v1.ListMemberClusterResourcesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	518,  // 648: kairship.v1.ListMemberClusterResourcesResponse.result:type_name -> kairship.v1.ResourceConnection
-	239,  // 649: kairship.v1.ListMemberClusterResourcesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 650: kairship.v1.ListMemberClusterResourcesResponse.extensions:type_name -> google.protobuf.Struct
-	72,   // 651: kairship.v1.ListMemberClusterTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 652: kairship.v1.ListMemberClusterTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 653: kairship.v1.ListMemberClusterTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	564,  // 654: kairship.v1.ListMemberClusterTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
-	239,  // 655: kairship.v1.ListMemberClusterTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 656: kairship.v1.ListMemberClusterTimelineResponse.extensions:type_name -> google.protobuf.Struct
-	118,  // 657: kairship.v1.ListMemberClustersRequest.taint:type_name -> kairship.v1.ClusterTaintFilter
-	34,   // 658: kairship.v1.ListMemberClustersRequest.order_by:type_name -> kairship.v1.MemberClusterOrderField.Value
-	42,   // 659: kairship.v1.ListMemberClustersRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	423,  // 660: kairship.v1.ListMemberClustersResponse.result:type_name -> kairship.v1.MemberClusterConnection
-	239,  // 661: kairship.v1.ListMemberClustersResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 662: kairship.v1.ListMemberClustersResponse.extensions:type_name -> google.protobuf.Struct
-	30,   // 663: kairship.v1.ListMultiClusterServicesRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
-	42,   // 664: kairship.v1.ListMultiClusterServicesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	436,  // 665: kairship.v1.ListMultiClusterServicesResponse.result:type_name -> kairship.v1.MultiClusterServiceConnection
-	239,  // 666: kairship.v1.ListMultiClusterServicesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 667: kairship.v1.ListMultiClusterServicesResponse.extensions:type_name -> google.protobuf.Struct
-	37,   // 668: kairship.v1.ListNamespacesRequest.order_by:type_name -> kairship.v1.NamespaceOrderField.Value
-	42,   // 669: kairship.v1.ListNamespacesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	441,  // 670: kairship.v1.ListNamespacesResponse.result:type_name -> kairship.v1.NamespaceConnection
-	239,  // 671: kairship.v1.ListNamespacesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 672: kairship.v1.ListNamespacesResponse.extensions:type_name -> google.protobuf.Struct
-	477,  // 673: kairship.v1.ListOverridePoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
-	51,   // 674: kairship.v1.ListOverridePoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
-	42,   // 675: kairship.v1.ListOverridePoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	451,  // 676: kairship.v1.ListOverridePoliciesResponse.result:type_name -> kairship.v1.OverridePolicyConnection
-	239,  // 677: kairship.v1.ListOverridePoliciesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 678: kairship.v1.ListOverridePoliciesResponse.extensions:type_name -> google.protobuf.Struct
-	72,   // 679: kairship.v1.ListOverridePolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 680: kairship.v1.ListOverridePolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 681: kairship.v1.ListOverridePolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	564,  // 682: kairship.v1.ListOverridePolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
-	239,  // 683: kairship.v1.ListOverridePolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 684: kairship.v1.ListOverridePolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
-	49,   // 685: kairship.v1.ListPodsRequest.phase:type_name -> kairship.v1.PodPhase.Value
-	48,   // 686: kairship.v1.ListPodsRequest.order_by:type_name -> kairship.v1.PodOrderField.Value
-	42,   // 687: kairship.v1.ListPodsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	466,  // 688: kairship.v1.ListPodsResponse.result:type_name -> kairship.v1.PodConnection
-	239,  // 689: kairship.v1.ListPodsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 690: kairship.v1.ListPodsResponse.extensions:type_name -> google.protobuf.Struct
-	477,  // 691: kairship.v1.ListPropagationPoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
-	51,   // 692: kairship.v1.ListPropagationPoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
-	42,   // 693: kairship.v1.ListPropagationPoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	496,  // 694: kairship.v1.ListPropagationPoliciesResponse.result:type_name -> kairship.v1.PropagationPolicyConnection
-	239,  // 695: kairship.v1.ListPropagationPoliciesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 696: kairship.v1.ListPropagationPoliciesResponse.extensions:type_name -> google.protobuf.Struct
-	72,   // 697: kairship.v1.ListPropagationPolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 698: kairship.v1.ListPropagationPolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 699: kairship.v1.ListPropagationPolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	564,  // 700: kairship.v1.ListPropagationPolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
-	239,  // 701: kairship.v1.ListPropagationPolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 702: kairship.v1.ListPropagationPolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 703: kairship.v1.ListPropagationPolicyWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
-	476,  // 704: kairship.v1.ListPropagationPolicyWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
-	77,   // 705: kairship.v1.ListPropagationPolicyWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
-	79,   // 706: kairship.v1.ListPropagationPolicyWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
-	42,   // 707: kairship.v1.ListPropagationPolicyWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	649,  // 708: kairship.v1.ListPropagationPolicyWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
-	239,  // 709: kairship.v1.ListPropagationPolicyWorkloadsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 710: kairship.v1.ListPropagationPolicyWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
-	60,   // 711: kairship.v1.ListResourcesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
-	42,   // 712: kairship.v1.ListResourcesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	518,  // 713: kairship.v1.ListResourcesResponse.result:type_name -> kairship.v1.ResourceConnection
-	239,  // 714: kairship.v1.ListResourcesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 715: kairship.v1.ListResourcesResponse.extensions:type_name -> google.protobuf.Struct
-	27,   // 716: kairship.v1.ListRoleBindingsRequest.roles:type_name -> kairship.v1.InstanceRole.Value
-	61,   // 717: kairship.v1.ListRoleBindingsRequest.source:type_name -> kairship.v1.RoleBindingSource.Value
-	533,  // 718: kairship.v1.ListRoleBindingsResponse.result:type_name -> kairship.v1.RoleBindingConnection
-	239,  // 719: kairship.v1.ListRoleBindingsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 720: kairship.v1.ListRoleBindingsResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 721: kairship.v1.ListWorkloadEventsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	224,  // 722: kairship.v1.ListWorkloadEventsResponse.result:type_name -> kairship.v1.EventConnection
-	239,  // 723: kairship.v1.ListWorkloadEventsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 724: kairship.v1.ListWorkloadEventsResponse.extensions:type_name -> google.protobuf.Struct
-	30,   // 725: kairship.v1.ListWorkloadRebalancersRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
-	42,   // 726: kairship.v1.ListWorkloadRebalancersRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	652,  // 727: kairship.v1.ListWorkloadRebalancersResponse.result:type_name -> kairship.v1.WorkloadRebalancerConnection
-	239,  // 728: kairship.v1.ListWorkloadRebalancersResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 729: kairship.v1.ListWorkloadRebalancersResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 730: kairship.v1.ListWorkloadRevisionsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	656,  // 731: kairship.v1.ListWorkloadRevisionsResponse.result:type_name -> kairship.v1.WorkloadRevisionList
-	239,  // 732: kairship.v1.ListWorkloadRevisionsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 733: kairship.v1.ListWorkloadRevisionsResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 734: kairship.v1.ListWorkloadTimelineRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	72,   // 735: kairship.v1.ListWorkloadTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
-	742,  // 736: kairship.v1.ListWorkloadTimelineRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 737: kairship.v1.ListWorkloadTimelineRequest.to:type_name -> google.protobuf.Timestamp
-	564,  // 738: kairship.v1.ListWorkloadTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
-	239,  // 739: kairship.v1.ListWorkloadTimelineResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 740: kairship.v1.ListWorkloadTimelineResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 741: kairship.v1.ListWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
-	476,  // 742: kairship.v1.ListWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
-	77,   // 743: kairship.v1.ListWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
-	79,   // 744: kairship.v1.ListWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
-	42,   // 745: kairship.v1.ListWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
-	649,  // 746: kairship.v1.ListWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
-	239,  // 747: kairship.v1.ListWorkloadsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 748: kairship.v1.ListWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
-	252,  // 749: kairship.v1.ManifestPreview.freshness:type_name -> kairship.v1.Freshness
-	419,  // 750: kairship.v1.ManifestPreview.items:type_name -> kairship.v1.ManifestPreviewItem
-	33,   // 751: kairship.v1.ManifestPreviewItem.effect:type_name -> kairship.v1.ManifestEffect.Value
-	417,  // 752: kairship.v1.ManifestPreviewItem.fields:type_name -> kairship.v1.ManifestChange
-	32,   // 753: kairship.v1.ManifestResult.action:type_name -> kairship.v1.ManifestAction.Value
-	515,  // 754: kairship.v1.ManifestResult.resource:type_name -> kairship.v1.Resource
-	439,  // 755: kairship.v1.ManifestResult.error:type_name -> kairship.v1.MutationProblem
-	306,  // 756: kairship.v1.MemberCluster.instance:type_name -> kairship.v1.Instance
-	100,  // 757: kairship.v1.MemberCluster.cluster:type_name -> kairship.v1.Cluster
-	70,   // 758: kairship.v1.MemberCluster.sync_mode:type_name -> kairship.v1.SyncMode.Value
-	127,  // 759: kairship.v1.MemberCluster.conditions:type_name -> kairship.v1.Condition
-	117,  // 760: kairship.v1.MemberCluster.taints:type_name -> kairship.v1.ClusterTaint
-	501,  // 761: kairship.v1.MemberCluster.nodes:type_name -> kairship.v1.ReadyCount
-	95,   // 762: kairship.v1.MemberCluster.cpu:type_name -> kairship.v1.Capacity
-	95,   // 763: kairship.v1.MemberCluster.memory:type_name -> kairship.v1.Capacity
-	338,  // 764: kairship.v1.MemberCluster.labels:type_name -> kairship.v1.Label
-	85,   // 765: kairship.v1.MemberCluster.annotations:type_name -> kairship.v1.Annotation
-	742,  // 766: kairship.v1.MemberCluster.created_at:type_name -> google.protobuf.Timestamp
-	743,  // 767: kairship.v1.MemberCluster.manifest:type_name -> google.protobuf.Value
-	252,  // 768: kairship.v1.MemberCluster.freshness:type_name -> kairship.v1.Freshness
-	5,    // 769: kairship.v1.MemberClusterChange.type:type_name -> kairship.v1.ChangeType.Value
-	421,  // 770: kairship.v1.MemberClusterChange.member_cluster:type_name -> kairship.v1.MemberCluster
-	421,  // 771: kairship.v1.MemberClusterConnection.nodes:type_name -> kairship.v1.MemberCluster
-	455,  // 772: kairship.v1.MemberClusterConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 773: kairship.v1.MemberClusterConnection.freshness:type_name -> kairship.v1.Freshness
-	742,  // 774: kairship.v1.MemberClusterUsage.measured_at:type_name -> google.protobuf.Timestamp
-	742,  // 775: kairship.v1.MemberObject.created_at:type_name -> google.protobuf.Timestamp
-	341,  // 776: kairship.v1.MetricIdentifierInput.selector:type_name -> kairship.v1.LabelSelectorInput
-	35,   // 777: kairship.v1.MetricSpecInput.type:type_name -> kairship.v1.MetricSourceType.Value
-	444,  // 778: kairship.v1.MetricSpecInput.object:type_name -> kairship.v1.ObjectMetricSourceInput
-	472,  // 779: kairship.v1.MetricSpecInput.pods:type_name -> kairship.v1.PodsMetricSourceInput
-	519,  // 780: kairship.v1.MetricSpecInput.resource:type_name -> kairship.v1.ResourceMetricSourceInput
-	129,  // 781: kairship.v1.MetricSpecInput.container_resource:type_name -> kairship.v1.ContainerResourceMetricSourceInput
-	237,  // 782: kairship.v1.MetricSpecInput.external:type_name -> kairship.v1.ExternalMetricSourceInput
-	36,   // 783: kairship.v1.MetricTargetInput.type:type_name -> kairship.v1.MetricTargetType.Value
-	100,  // 784: kairship.v1.MoveClusterPayload.cluster:type_name -> kairship.v1.Cluster
-	493,  // 785: kairship.v1.MoveClusterPayload.blocked_by:type_name -> kairship.v1.PropagatedObjects
-	429,  // 786: kairship.v1.MoveClusterResponse.result:type_name -> kairship.v1.MoveClusterPayload
-	239,  // 787: kairship.v1.MoveClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 788: kairship.v1.MoveClusterResponse.extensions:type_name -> google.protobuf.Struct
-	475,  // 789: kairship.v1.MoveWorkloadPayload.preview:type_name -> kairship.v1.PolicyPreview
-	78,   // 790: kairship.v1.MoveWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	432,  // 791: kairship.v1.MoveWorkloadResponse.result:type_name -> kairship.v1.MoveWorkloadPayload
-	239,  // 792: kairship.v1.MoveWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 793: kairship.v1.MoveWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	306,  // 794: kairship.v1.MultiClusterService.instance:type_name -> kairship.v1.Instance
-	338,  // 795: kairship.v1.MultiClusterService.labels:type_name -> kairship.v1.Label
-	85,   // 796: kairship.v1.MultiClusterService.annotations:type_name -> kairship.v1.Annotation
-	437,  // 797: kairship.v1.MultiClusterService.spec:type_name -> kairship.v1.MultiClusterServiceSpec
-	515,  // 798: kairship.v1.MultiClusterService.service:type_name -> kairship.v1.Resource
-	415,  // 799: kairship.v1.MultiClusterService.load_balancer_ingress:type_name -> kairship.v1.LoadBalancerIngress
-	127,  // 800: kairship.v1.MultiClusterService.conditions:type_name -> kairship.v1.Condition
-	742,  // 801: kairship.v1.MultiClusterService.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 802: kairship.v1.MultiClusterService.freshness:type_name -> kairship.v1.Freshness
-	743,  // 803: kairship.v1.MultiClusterService.manifest:type_name -> google.protobuf.Value
-	435,  // 804: kairship.v1.MultiClusterServiceConnection.nodes:type_name -> kairship.v1.MultiClusterService
-	455,  // 805: kairship.v1.MultiClusterServiceConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 806: kairship.v1.MultiClusterServiceConnection.freshness:type_name -> kairship.v1.Freshness
-	18,   // 807: kairship.v1.MultiClusterServiceSpec.types:type_name -> kairship.v1.ExposureType.Value
-	18,   // 808: kairship.v1.MultiClusterServiceSpecInput.types:type_name -> kairship.v1.ExposureType.Value
-	235,  // 809: kairship.v1.MultiClusterServiceSpecInput.ports:type_name -> kairship.v1.ExposurePortInput
-	236,  // 810: kairship.v1.MultiClusterServiceSpecInput.range:type_name -> kairship.v1.ExposureRangeInput
-	550,  // 811: kairship.v1.MultiClusterServiceSpecInput.provider_clusters:type_name -> kairship.v1.ServiceClusterInput
-	550,  // 812: kairship.v1.MultiClusterServiceSpecInput.consumer_clusters:type_name -> kairship.v1.ServiceClusterInput
-	306,  // 813: kairship.v1.Namespace.instance:type_name -> kairship.v1.Instance
-	338,  // 814: kairship.v1.Namespace.labels:type_name -> kairship.v1.Label
-	85,   // 815: kairship.v1.Namespace.annotations:type_name -> kairship.v1.Annotation
-	742,  // 816: kairship.v1.Namespace.created_at:type_name -> google.protobuf.Timestamp
-	743,  // 817: kairship.v1.Namespace.manifest:type_name -> google.protobuf.Value
-	252,  // 818: kairship.v1.Namespace.freshness:type_name -> kairship.v1.Freshness
-	440,  // 819: kairship.v1.NamespaceConnection.nodes:type_name -> kairship.v1.Namespace
-	455,  // 820: kairship.v1.NamespaceConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 821: kairship.v1.NamespaceConnection.freshness:type_name -> kairship.v1.Freshness
-	538,  // 822: kairship.v1.ObjectMetricSourceInput.described_object:type_name -> kairship.v1.ScaleTargetInput
-	428,  // 823: kairship.v1.ObjectMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
-	426,  // 824: kairship.v1.ObjectMetricSourceInput.metric:type_name -> kairship.v1.MetricIdentifierInput
-	38,   // 825: kairship.v1.OperationProgress.kind:type_name -> kairship.v1.OperationKind.Value
-	39,   // 826: kairship.v1.OperationProgress.state:type_name -> kairship.v1.OperationState.Value
-	447,  // 827: kairship.v1.OperationProgress.steps:type_name -> kairship.v1.OperationStep
-	445,  // 828: kairship.v1.OperationProgress.clusters:type_name -> kairship.v1.OperationCluster
-	40,   // 829: kairship.v1.OperationStep.name:type_name -> kairship.v1.OperationStepName.Value
-	41,   // 830: kairship.v1.OperationStep.state:type_name -> kairship.v1.OperationStepState.Value
-	341,  // 831: kairship.v1.OverflowClusterAffinityInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
-	250,  // 832: kairship.v1.OverflowClusterAffinityInput.field_selector:type_name -> kairship.v1.FieldSelectorInput
-	91,   // 833: kairship.v1.OverriddenImage.override:type_name -> kairship.v1.AppliedOverride
-	306,  // 834: kairship.v1.OverridePolicy.instance:type_name -> kairship.v1.Instance
-	338,  // 835: kairship.v1.OverridePolicy.labels:type_name -> kairship.v1.Label
-	85,   // 836: kairship.v1.OverridePolicy.annotations:type_name -> kairship.v1.Annotation
-	742,  // 837: kairship.v1.OverridePolicy.created_at:type_name -> google.protobuf.Timestamp
-	743,  // 838: kairship.v1.OverridePolicy.manifest:type_name -> google.protobuf.Value
-	252,  // 839: kairship.v1.OverridePolicy.freshness:type_name -> kairship.v1.Freshness
-	450,  // 840: kairship.v1.OverridePolicyConnection.nodes:type_name -> kairship.v1.OverridePolicy
-	455,  // 841: kairship.v1.OverridePolicyConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 842: kairship.v1.OverridePolicyConnection.freshness:type_name -> kairship.v1.Freshness
-	522,  // 843: kairship.v1.OverrideSpecInput.resource_selectors:type_name -> kairship.v1.ResourceSelectorInput
-	537,  // 844: kairship.v1.OverrideSpecInput.override_rules:type_name -> kairship.v1.RuleWithClusterInput
-	101,  // 845: kairship.v1.OverrideSpecInput.target_cluster:type_name -> kairship.v1.ClusterAffinityInput
-	454,  // 846: kairship.v1.OverrideSpecInput.overriders:type_name -> kairship.v1.OverridersInput
-	464,  // 847: kairship.v1.OverridersInput.plaintext:type_name -> kairship.v1.PlaintextOverriderInput
-	304,  // 848: kairship.v1.OverridersInput.image_overrider:type_name -> kairship.v1.ImageOverriderInput
-	125,  // 849: kairship.v1.OverridersInput.command_overrider:type_name -> kairship.v1.CommandArgsOverriderInput
-	125,  // 850: kairship.v1.OverridersInput.args_overrider:type_name -> kairship.v1.CommandArgsOverriderInput
-	339,  // 851: kairship.v1.OverridersInput.labels_overrider:type_name -> kairship.v1.LabelAnnotationOverriderInput
-	339,  // 852: kairship.v1.OverridersInput.annotations_overrider:type_name -> kairship.v1.LabelAnnotationOverriderInput
-	249,  // 853: kairship.v1.OverridersInput.field_overrider:type_name -> kairship.v1.FieldOverriderInput
-	515,  // 854: kairship.v1.PatchResourcePayload.resource:type_name -> kairship.v1.Resource
-	44,   // 855: kairship.v1.PatchResourceRequest.type:type_name -> kairship.v1.PatchType.Value
-	743,  // 856: kairship.v1.PatchResourceRequest.patch:type_name -> google.protobuf.Value
-	456,  // 857: kairship.v1.PatchResourceResponse.result:type_name -> kairship.v1.PatchResourcePayload
-	239,  // 858: kairship.v1.PatchResourceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 859: kairship.v1.PatchResourceResponse.extensions:type_name -> google.protobuf.Struct
-	642,  // 860: kairship.v1.PauseWorkloadPayload.workload:type_name -> kairship.v1.Workload
-	78,   // 861: kairship.v1.PauseWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	459,  // 862: kairship.v1.PauseWorkloadResponse.result:type_name -> kairship.v1.PauseWorkloadPayload
-	239,  // 863: kairship.v1.PauseWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 864: kairship.v1.PauseWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	421,  // 865: kairship.v1.Placement.member_cluster:type_name -> kairship.v1.MemberCluster
-	77,   // 866: kairship.v1.Placement.health:type_name -> kairship.v1.WorkloadHealth.Value
-	91,   // 867: kairship.v1.Placement.overrides:type_name -> kairship.v1.AppliedOverride
-	425,  // 868: kairship.v1.Placement.object:type_name -> kairship.v1.MemberObject
-	463,  // 869: kairship.v1.Placement.drift:type_name -> kairship.v1.PlacementDrift
-	13,   // 870: kairship.v1.PlacementDrift.action:type_name -> kairship.v1.DriftAction.Value
-	222,  // 871: kairship.v1.PlacementDrift.fields:type_name -> kairship.v1.DriftField
-	43,   // 872: kairship.v1.PlaintextOverriderInput.operator:type_name -> kairship.v1.OverriderOperator.Value
-	743,  // 873: kairship.v1.PlaintextOverriderInput.value:type_name -> google.protobuf.Value
-	306,  // 874: kairship.v1.Pod.instance:type_name -> kairship.v1.Instance
-	421,  // 875: kairship.v1.Pod.member_cluster:type_name -> kairship.v1.MemberCluster
-	338,  // 876: kairship.v1.Pod.labels:type_name -> kairship.v1.Label
-	49,   // 877: kairship.v1.Pod.phase:type_name -> kairship.v1.PodPhase.Value
-	127,  // 878: kairship.v1.Pod.conditions:type_name -> kairship.v1.Condition
-	467,  // 879: kairship.v1.Pod.containers:type_name -> kairship.v1.PodContainer
-	126,  // 880: kairship.v1.Pod.requests:type_name -> kairship.v1.ComputeResources
-	126,  // 881: kairship.v1.Pod.limits:type_name -> kairship.v1.ComputeResources
-	742,  // 882: kairship.v1.Pod.created_at:type_name -> google.protobuf.Timestamp
-	465,  // 883: kairship.v1.PodConnection.nodes:type_name -> kairship.v1.Pod
-	455,  // 884: kairship.v1.PodConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 885: kairship.v1.PodConnection.freshness:type_name -> kairship.v1.Freshness
-	46,   // 886: kairship.v1.PodContainer.type:type_name -> kairship.v1.PodContainerType.Value
-	45,   // 887: kairship.v1.PodContainer.state:type_name -> kairship.v1.PodContainerState.Value
-	742,  // 888: kairship.v1.PodContainer.started_at:type_name -> google.protobuf.Timestamp
-	47,   // 889: kairship.v1.PodLogEvent.type:type_name -> kairship.v1.PodLogEventType.Value
-	742,  // 890: kairship.v1.PodLogEvent.time:type_name -> google.protobuf.Timestamp
-	742,  // 891: kairship.v1.PodLogLine.time:type_name -> google.protobuf.Timestamp
-	469,  // 892: kairship.v1.PodLogs.lines:type_name -> kairship.v1.PodLogLine
-	470,  // 893: kairship.v1.PodLogs.omitted:type_name -> kairship.v1.PodLogOmission
-	252,  // 894: kairship.v1.PodLogs.freshness:type_name -> kairship.v1.Freshness
-	426,  // 895: kairship.v1.PodsMetricSourceInput.metric:type_name -> kairship.v1.MetricIdentifierInput
-	428,  // 896: kairship.v1.PodsMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
-	5,    // 897: kairship.v1.PolicyChange.type:type_name -> kairship.v1.ChangeType.Value
-	473,  // 898: kairship.v1.PolicyChange.policy:type_name -> kairship.v1.Policy
-	252,  // 899: kairship.v1.PolicyPreview.freshness:type_name -> kairship.v1.Freshness
-	340,  // 900: kairship.v1.PolicySelectsInput.labels:type_name -> kairship.v1.LabelInput
-	479,  // 901: kairship.v1.PolicyUse.users:type_name -> kairship.v1.PolicyUser
-	418,  // 902: kairship.v1.PreviewApplyResponse.result:type_name -> kairship.v1.ManifestPreview
-	239,  // 903: kairship.v1.PreviewApplyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 904: kairship.v1.PreviewApplyResponse.extensions:type_name -> google.protobuf.Struct
-	6,    // 905: kairship.v1.PreviewClusterLossRequest.mode:type_name -> kairship.v1.ClusterLossMode.Value
-	119,  // 906: kairship.v1.PreviewClusterLossRequest.taints:type_name -> kairship.v1.ClusterTaintInput
-	482,  // 907: kairship.v1.PreviewClusterLossRequest.assume:type_name -> kairship.v1.PreviewAssumptionsInput
-	107,  // 908: kairship.v1.PreviewClusterLossResponse.result:type_name -> kairship.v1.ClusterLossPreview
-	239,  // 909: kairship.v1.PreviewClusterLossResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 910: kairship.v1.PreviewClusterLossResponse.extensions:type_name -> google.protobuf.Struct
-	52,   // 911: kairship.v1.PreviewOverrideRequest.change:type_name -> kairship.v1.PolicyPreviewChange.Value
-	453,  // 912: kairship.v1.PreviewOverrideRequest.spec:type_name -> kairship.v1.OverrideSpecInput
-	418,  // 913: kairship.v1.PreviewOverrideResponse.result:type_name -> kairship.v1.ManifestPreview
-	239,  // 914: kairship.v1.PreviewOverrideResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 915: kairship.v1.PreviewOverrideResponse.extensions:type_name -> google.protobuf.Struct
-	52,   // 916: kairship.v1.PreviewPolicyRequest.change:type_name -> kairship.v1.PolicyPreviewChange.Value
-	498,  // 917: kairship.v1.PreviewPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
-	482,  // 918: kairship.v1.PreviewPolicyRequest.assume:type_name -> kairship.v1.PreviewAssumptionsInput
-	475,  // 919: kairship.v1.PreviewPolicyResponse.result:type_name -> kairship.v1.PolicyPreview
-	239,  // 920: kairship.v1.PreviewPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 921: kairship.v1.PreviewPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	515,  // 922: kairship.v1.PromoteResourcePayload.resource:type_name -> kairship.v1.Resource
-	658,  // 923: kairship.v1.PromoteResourcePayload.results:type_name -> kairship.v1.WrittenObject
-	489,  // 924: kairship.v1.PromoteResourceResponse.result:type_name -> kairship.v1.PromoteResourcePayload
-	239,  // 925: kairship.v1.PromoteResourceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 926: kairship.v1.PromoteResourceResponse.extensions:type_name -> google.protobuf.Struct
-	492,  // 927: kairship.v1.PropagatedObjects.objects:type_name -> kairship.v1.PropagatedObject
-	101,  // 928: kairship.v1.PropagationPlacementInput.cluster_affinity:type_name -> kairship.v1.ClusterAffinityInput
-	102,  // 929: kairship.v1.PropagationPlacementInput.cluster_affinities:type_name -> kairship.v1.ClusterAffinityTermInput
-	120,  // 930: kairship.v1.PropagationPlacementInput.cluster_tolerations:type_name -> kairship.v1.ClusterTolerationInput
-	555,  // 931: kairship.v1.PropagationPlacementInput.spread_constraints:type_name -> kairship.v1.SpreadConstraintInput
-	514,  // 932: kairship.v1.PropagationPlacementInput.replica_scheduling:type_name -> kairship.v1.ReplicaSchedulingStrategyInput
-	643,  // 933: kairship.v1.PropagationPlacementInput.workload_affinity:type_name -> kairship.v1.WorkloadAffinityInput
-	306,  // 934: kairship.v1.PropagationPolicy.instance:type_name -> kairship.v1.Instance
-	338,  // 935: kairship.v1.PropagationPolicy.labels:type_name -> kairship.v1.Label
-	85,   // 936: kairship.v1.PropagationPolicy.annotations:type_name -> kairship.v1.Annotation
-	742,  // 937: kairship.v1.PropagationPolicy.created_at:type_name -> google.protobuf.Timestamp
-	743,  // 938: kairship.v1.PropagationPolicy.manifest:type_name -> google.protobuf.Value
-	252,  // 939: kairship.v1.PropagationPolicy.freshness:type_name -> kairship.v1.Freshness
-	495,  // 940: kairship.v1.PropagationPolicyConnection.nodes:type_name -> kairship.v1.PropagationPolicy
-	455,  // 941: kairship.v1.PropagationPolicyConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 942: kairship.v1.PropagationPolicyConnection.freshness:type_name -> kairship.v1.Freshness
-	522,  // 943: kairship.v1.PropagationSpecInput.resource_selectors:type_name -> kairship.v1.ResourceSelectorInput
-	494,  // 944: kairship.v1.PropagationSpecInput.placement:type_name -> kairship.v1.PropagationPlacementInput
-	53,   // 945: kairship.v1.PropagationSpecInput.preemption:type_name -> kairship.v1.PreemptionBehavior.Value
-	238,  // 946: kairship.v1.PropagationSpecInput.failover:type_name -> kairship.v1.FailoverBehaviorInput
-	10,   // 947: kairship.v1.PropagationSpecInput.conflict_resolution:type_name -> kairship.v1.ConflictResolution.Value
-	1,    // 948: kairship.v1.PropagationSpecInput.activation_preference:type_name -> kairship.v1.ActivationPreference.Value
-	499,  // 949: kairship.v1.PropagationSpecInput.suspension:type_name -> kairship.v1.PropagationSuspensionInput
-	545,  // 950: kairship.v1.PropagationSpecInput.schedule_priority:type_name -> kairship.v1.SchedulePriorityInput
-	561,  // 951: kairship.v1.PropagationSuspensionInput.dispatching_on_clusters:type_name -> kairship.v1.SuspendClustersInput
-	57,   // 952: kairship.v1.RebalancedWorkload.result:type_name -> kairship.v1.RebalanceResult.Value
-	100,  // 953: kairship.v1.RegisterClusterPayload.cluster:type_name -> kairship.v1.Cluster
-	742,  // 954: kairship.v1.RegisterClusterPayload.credentials_expire_time:type_name -> google.protobuf.Timestamp
-	340,  // 955: kairship.v1.RegisterClusterRequest.labels:type_name -> kairship.v1.LabelInput
-	504,  // 956: kairship.v1.RegisterClusterResponse.result:type_name -> kairship.v1.RegisterClusterPayload
-	239,  // 957: kairship.v1.RegisterClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 958: kairship.v1.RegisterClusterResponse.extensions:type_name -> google.protobuf.Struct
-	306,  // 959: kairship.v1.RegisterInstancePayload.instance:type_name -> kairship.v1.Instance
-	340,  // 960: kairship.v1.RegisterInstanceRequest.labels:type_name -> kairship.v1.LabelInput
-	507,  // 961: kairship.v1.RegisterInstanceResponse.result:type_name -> kairship.v1.RegisterInstancePayload
-	239,  // 962: kairship.v1.RegisterInstanceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 963: kairship.v1.RegisterInstanceResponse.extensions:type_name -> google.protobuf.Struct
-	100,  // 964: kairship.v1.RemoveClusterPayload.cluster:type_name -> kairship.v1.Cluster
-	510,  // 965: kairship.v1.RemoveClusterResponse.result:type_name -> kairship.v1.RemoveClusterPayload
-	239,  // 966: kairship.v1.RemoveClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 967: kairship.v1.RemoveClusterResponse.extensions:type_name -> google.protobuf.Struct
-	59,   // 968: kairship.v1.ReplicaSchedulingStrategyInput.replica_scheduling_type:type_name -> kairship.v1.ReplicaSchedulingType.Value
-	58,   // 969: kairship.v1.ReplicaSchedulingStrategyInput.replica_division_preference:type_name -> kairship.v1.ReplicaDivisionPreference.Value
-	112,  // 970: kairship.v1.ReplicaSchedulingStrategyInput.weight_preference:type_name -> kairship.v1.ClusterPreferencesInput
-	306,  // 971: kairship.v1.Resource.instance:type_name -> kairship.v1.Instance
-	416,  // 972: kairship.v1.Resource.managed_by:type_name -> kairship.v1.ManagedBy
-	497,  // 973: kairship.v1.Resource.policy:type_name -> kairship.v1.PropagationPolicyLike
-	516,  // 974: kairship.v1.Resource.binding:type_name -> kairship.v1.ResourceBinding
-	520,  // 975: kairship.v1.Resource.placements:type_name -> kairship.v1.ResourcePlacement
-	452,  // 976: kairship.v1.Resource.override_policies:type_name -> kairship.v1.OverridePolicyLike
-	338,  // 977: kairship.v1.Resource.labels:type_name -> kairship.v1.Label
-	85,   // 978: kairship.v1.Resource.annotations:type_name -> kairship.v1.Annotation
-	742,  // 979: kairship.v1.Resource.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 980: kairship.v1.Resource.freshness:type_name -> kairship.v1.Freshness
-	743,  // 981: kairship.v1.Resource.manifest:type_name -> google.protobuf.Value
-	306,  // 982: kairship.v1.ResourceBinding.instance:type_name -> kairship.v1.Instance
-	742,  // 983: kairship.v1.ResourceBinding.created_at:type_name -> google.protobuf.Timestamp
-	562,  // 984: kairship.v1.ResourceBinding.clusters:type_name -> kairship.v1.TargetCluster
-	127,  // 985: kairship.v1.ResourceBinding.conditions:type_name -> kairship.v1.Condition
-	84,   // 986: kairship.v1.ResourceBinding.aggregated_status:type_name -> kairship.v1.AggregatedStatusItem
-	252,  // 987: kairship.v1.ResourceBinding.freshness:type_name -> kairship.v1.Freshness
-	5,    // 988: kairship.v1.ResourceChange.type:type_name -> kairship.v1.ChangeType.Value
-	515,  // 989: kairship.v1.ResourceChange.resource:type_name -> kairship.v1.Resource
-	515,  // 990: kairship.v1.ResourceConnection.nodes:type_name -> kairship.v1.Resource
-	455,  // 991: kairship.v1.ResourceConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 992: kairship.v1.ResourceConnection.freshness:type_name -> kairship.v1.Freshness
-	428,  // 993: kairship.v1.ResourceMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
-	421,  // 994: kairship.v1.ResourcePlacement.member_cluster:type_name -> kairship.v1.MemberCluster
-	743,  // 995: kairship.v1.ResourcePlacement.status:type_name -> google.protobuf.Value
-	91,   // 996: kairship.v1.ResourcePlacement.overrides:type_name -> kairship.v1.AppliedOverride
-	341,  // 997: kairship.v1.ResourceSelectorInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
-	642,  // 998: kairship.v1.RestartWorkloadPayload.workload:type_name -> kairship.v1.Workload
-	78,   // 999: kairship.v1.RestartWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	523,  // 1000: kairship.v1.RestartWorkloadResponse.result:type_name -> kairship.v1.RestartWorkloadPayload
-	239,  // 1001: kairship.v1.RestartWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1002: kairship.v1.RestartWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	642,  // 1003: kairship.v1.ResumeWorkloadPayload.workload:type_name -> kairship.v1.Workload
-	78,   // 1004: kairship.v1.ResumeWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	526,  // 1005: kairship.v1.ResumeWorkloadResponse.result:type_name -> kairship.v1.ResumeWorkloadPayload
-	239,  // 1006: kairship.v1.ResumeWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1007: kairship.v1.ResumeWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	532,  // 1008: kairship.v1.RevokeInstanceRolePayload.binding:type_name -> kairship.v1.RoleBinding
-	529,  // 1009: kairship.v1.RevokeInstanceRoleResponse.result:type_name -> kairship.v1.RevokeInstanceRolePayload
-	239,  // 1010: kairship.v1.RevokeInstanceRoleResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1011: kairship.v1.RevokeInstanceRoleResponse.extensions:type_name -> google.protobuf.Struct
-	62,   // 1012: kairship.v1.RoleBinding.subject_kind:type_name -> kairship.v1.RoleSubjectKind.Value
-	27,   // 1013: kairship.v1.RoleBinding.role:type_name -> kairship.v1.InstanceRole.Value
-	61,   // 1014: kairship.v1.RoleBinding.source:type_name -> kairship.v1.RoleBindingSource.Value
-	127,  // 1015: kairship.v1.RoleBinding.conditions:type_name -> kairship.v1.Condition
-	742,  // 1016: kairship.v1.RoleBinding.created_at:type_name -> google.protobuf.Timestamp
-	532,  // 1017: kairship.v1.RoleBindingConnection.nodes:type_name -> kairship.v1.RoleBinding
-	455,  // 1018: kairship.v1.RoleBindingConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 1019: kairship.v1.RoleBindingConnection.freshness:type_name -> kairship.v1.Freshness
-	642,  // 1020: kairship.v1.RollbackWorkloadPayload.workload:type_name -> kairship.v1.Workload
-	78,   // 1021: kairship.v1.RollbackWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	534,  // 1022: kairship.v1.RollbackWorkloadResponse.result:type_name -> kairship.v1.RollbackWorkloadPayload
-	239,  // 1023: kairship.v1.RollbackWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1024: kairship.v1.RollbackWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	101,  // 1025: kairship.v1.RuleWithClusterInput.target_cluster:type_name -> kairship.v1.ClusterAffinityInput
-	454,  // 1026: kairship.v1.RuleWithClusterInput.overriders:type_name -> kairship.v1.OverridersInput
-	642,  // 1027: kairship.v1.ScaleWorkloadPayload.workload:type_name -> kairship.v1.Workload
-	78,   // 1028: kairship.v1.ScaleWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	539,  // 1029: kairship.v1.ScaleWorkloadResponse.result:type_name -> kairship.v1.ScaleWorkloadPayload
-	239,  // 1030: kairship.v1.ScaleWorkloadResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1031: kairship.v1.ScaleWorkloadResponse.extensions:type_name -> google.protobuf.Struct
-	544,  // 1032: kairship.v1.ScalingBehaviorInput.scale_up:type_name -> kairship.v1.ScalingRulesInput
-	544,  // 1033: kairship.v1.ScalingBehaviorInput.scale_down:type_name -> kairship.v1.ScalingRulesInput
-	64,   // 1034: kairship.v1.ScalingPolicyInput.type:type_name -> kairship.v1.ScalingPolicyType.Value
-	63,   // 1035: kairship.v1.ScalingRulesInput.select_policy:type_name -> kairship.v1.ScalingPolicySelect.Value
-	543,  // 1036: kairship.v1.ScalingRulesInput.policies:type_name -> kairship.v1.ScalingPolicyInput
-	54,   // 1037: kairship.v1.SchedulePriorityInput.priority_class_source:type_name -> kairship.v1.PriorityClassSource.Value
-	66,   // 1038: kairship.v1.SearchHit.type:type_name -> kairship.v1.SearchType.Value
-	306,  // 1039: kairship.v1.SearchHit.instance:type_name -> kairship.v1.Instance
-	65,   // 1040: kairship.v1.SearchHit.matched_by:type_name -> kairship.v1.SearchMatch.Value
-	66,   // 1041: kairship.v1.SearchRequest.types:type_name -> kairship.v1.SearchType.Value
-	549,  // 1042: kairship.v1.SearchResponse.result:type_name -> kairship.v1.SearchResult
-	239,  // 1043: kairship.v1.SearchResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1044: kairship.v1.SearchResponse.extensions:type_name -> google.protobuf.Struct
-	546,  // 1045: kairship.v1.SearchResult.hits:type_name -> kairship.v1.SearchHit
-	252,  // 1046: kairship.v1.SearchResult.freshness:type_name -> kairship.v1.Freshness
-	67,   // 1047: kairship.v1.ServicePortInput.protocol:type_name -> kairship.v1.ServiceProtocol.Value
-	642,  // 1048: kairship.v1.SetImagePayload.workload:type_name -> kairship.v1.Workload
-	449,  // 1049: kairship.v1.SetImagePayload.overridden:type_name -> kairship.v1.OverriddenImage
-	78,   // 1050: kairship.v1.SetImageRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	128,  // 1051: kairship.v1.SetImageRequest.images:type_name -> kairship.v1.ContainerImageInput
-	552,  // 1052: kairship.v1.SetImageResponse.result:type_name -> kairship.v1.SetImagePayload
-	239,  // 1053: kairship.v1.SetImageResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1054: kairship.v1.SetImageResponse.extensions:type_name -> google.protobuf.Struct
-	69,   // 1055: kairship.v1.SpreadConstraintInput.spread_by_field:type_name -> kairship.v1.SpreadField.Value
-	742,  // 1056: kairship.v1.StaleCluster.since:type_name -> google.protobuf.Timestamp
-	558,  // 1057: kairship.v1.StatePreservationInput.rules:type_name -> kairship.v1.StatePreservationRuleInput
-	521,  // 1058: kairship.v1.StaticClusterAssignmentInput.hard:type_name -> kairship.v1.ResourceQuantityInput
-	101,  // 1059: kairship.v1.StaticClusterWeightInput.target_cluster:type_name -> kairship.v1.ClusterAffinityInput
-	742,  // 1060: kairship.v1.TimelineEntry.at:type_name -> google.protobuf.Timestamp
-	72,   // 1061: kairship.v1.TimelineEntry.change:type_name -> kairship.v1.TimelineChange.Value
-	563,  // 1062: kairship.v1.TimelineEntryConnection.nodes:type_name -> kairship.v1.TimelineEntry
-	455,  // 1063: kairship.v1.TimelineEntryConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 1064: kairship.v1.TimelineEntryConnection.freshness:type_name -> kairship.v1.Freshness
-	331,  // 1065: kairship.v1.TriggerCronJobPayload.job:type_name -> kairship.v1.Job
-	566,  // 1066: kairship.v1.TriggerCronJobResponse.result:type_name -> kairship.v1.TriggerCronJobPayload
-	239,  // 1067: kairship.v1.TriggerCronJobResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1068: kairship.v1.TriggerCronJobResponse.extensions:type_name -> google.protobuf.Struct
-	421,  // 1069: kairship.v1.UncordonMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
-	569,  // 1070: kairship.v1.UncordonMemberClusterResponse.result:type_name -> kairship.v1.UncordonMemberClusterPayload
-	239,  // 1071: kairship.v1.UncordonMemberClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1072: kairship.v1.UncordonMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
-	74,   // 1073: kairship.v1.UndoneWrite.outcome:type_name -> kairship.v1.UndoOutcome.Value
-	100,  // 1074: kairship.v1.UnjoinClusterPayload.cluster:type_name -> kairship.v1.Cluster
-	493,  // 1075: kairship.v1.UnjoinClusterPayload.blocked_by:type_name -> kairship.v1.PropagatedObjects
-	573,  // 1076: kairship.v1.UnjoinClusterResponse.result:type_name -> kairship.v1.UnjoinClusterPayload
-	239,  // 1077: kairship.v1.UnjoinClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1078: kairship.v1.UnjoinClusterResponse.extensions:type_name -> google.protobuf.Struct
-	110,  // 1079: kairship.v1.UpdateClusterOverridePolicyPayload.cluster_override_policy:type_name -> kairship.v1.ClusterOverridePolicy
-	617,  // 1080: kairship.v1.UpdateClusterOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1081: kairship.v1.UpdateClusterOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1082: kairship.v1.UpdateClusterOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	453,  // 1083: kairship.v1.UpdateClusterOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
-	576,  // 1084: kairship.v1.UpdateClusterOverridePolicyResponse.result:type_name -> kairship.v1.UpdateClusterOverridePolicyPayload
-	239,  // 1085: kairship.v1.UpdateClusterOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1086: kairship.v1.UpdateClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
-	100,  // 1087: kairship.v1.UpdateClusterPayload.cluster:type_name -> kairship.v1.Cluster
-	742,  // 1088: kairship.v1.UpdateClusterPayload.credentials_expire_time:type_name -> google.protobuf.Timestamp
-	113,  // 1089: kairship.v1.UpdateClusterPropagationPolicyPayload.cluster_propagation_policy:type_name -> kairship.v1.ClusterPropagationPolicy
-	617,  // 1090: kairship.v1.UpdateClusterPropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1091: kairship.v1.UpdateClusterPropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1092: kairship.v1.UpdateClusterPropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	498,  // 1093: kairship.v1.UpdateClusterPropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
-	580,  // 1094: kairship.v1.UpdateClusterPropagationPolicyResponse.result:type_name -> kairship.v1.UpdateClusterPropagationPolicyPayload
-	239,  // 1095: kairship.v1.UpdateClusterPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1096: kairship.v1.UpdateClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	340,  // 1097: kairship.v1.UpdateClusterRequest.labels:type_name -> kairship.v1.LabelInput
-	579,  // 1098: kairship.v1.UpdateClusterResponse.result:type_name -> kairship.v1.UpdateClusterPayload
-	239,  // 1099: kairship.v1.UpdateClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1100: kairship.v1.UpdateClusterResponse.extensions:type_name -> google.protobuf.Struct
-	169,  // 1101: kairship.v1.UpdateCronFederatedHPAPayload.cron_federated_hpa:type_name -> kairship.v1.CronFederatedHPA
-	617,  // 1102: kairship.v1.UpdateCronFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1103: kairship.v1.UpdateCronFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1104: kairship.v1.UpdateCronFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
-	173,  // 1105: kairship.v1.UpdateCronFederatedHPARequest.spec:type_name -> kairship.v1.CronFederatedHPASpecInput
-	585,  // 1106: kairship.v1.UpdateCronFederatedHPAResponse.result:type_name -> kairship.v1.UpdateCronFederatedHPAPayload
-	239,  // 1107: kairship.v1.UpdateCronFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1108: kairship.v1.UpdateCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
-	240,  // 1109: kairship.v1.UpdateFederatedHPAPayload.federated_hpa:type_name -> kairship.v1.FederatedHPA
-	617,  // 1110: kairship.v1.UpdateFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1111: kairship.v1.UpdateFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1112: kairship.v1.UpdateFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
-	244,  // 1113: kairship.v1.UpdateFederatedHPARequest.spec:type_name -> kairship.v1.FederatedHPASpecInput
-	588,  // 1114: kairship.v1.UpdateFederatedHPAResponse.result:type_name -> kairship.v1.UpdateFederatedHPAPayload
-	239,  // 1115: kairship.v1.UpdateFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1116: kairship.v1.UpdateFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
-	245,  // 1117: kairship.v1.UpdateFederatedResourceQuotaPayload.federated_resource_quota:type_name -> kairship.v1.FederatedResourceQuota
-	617,  // 1118: kairship.v1.UpdateFederatedResourceQuotaPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1119: kairship.v1.UpdateFederatedResourceQuotaRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1120: kairship.v1.UpdateFederatedResourceQuotaRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	247,  // 1121: kairship.v1.UpdateFederatedResourceQuotaRequest.spec:type_name -> kairship.v1.FederatedResourceQuotaSpecInput
-	591,  // 1122: kairship.v1.UpdateFederatedResourceQuotaResponse.result:type_name -> kairship.v1.UpdateFederatedResourceQuotaPayload
-	239,  // 1123: kairship.v1.UpdateFederatedResourceQuotaResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1124: kairship.v1.UpdateFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
-	306,  // 1125: kairship.v1.UpdateInstancePayload.instance:type_name -> kairship.v1.Instance
-	310,  // 1126: kairship.v1.UpdateInstancePayload.checks:type_name -> kairship.v1.InstanceCheck
-	340,  // 1127: kairship.v1.UpdateInstanceRequest.labels:type_name -> kairship.v1.LabelInput
-	314,  // 1128: kairship.v1.UpdateInstanceRequest.components:type_name -> kairship.v1.InstanceComponentsInput
-	11,   // 1129: kairship.v1.UpdateInstanceRequest.deletion_policy:type_name -> kairship.v1.DeletionPolicy.Value
-	124,  // 1130: kairship.v1.UpdateInstanceRequest.collect:type_name -> kairship.v1.CollectedKindsInput
-	594,  // 1131: kairship.v1.UpdateInstanceResponse.result:type_name -> kairship.v1.UpdateInstancePayload
-	239,  // 1132: kairship.v1.UpdateInstanceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1133: kairship.v1.UpdateInstanceResponse.extensions:type_name -> google.protobuf.Struct
-	421,  // 1134: kairship.v1.UpdateMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
-	340,  // 1135: kairship.v1.UpdateMemberClusterRequest.labels:type_name -> kairship.v1.LabelInput
-	119,  // 1136: kairship.v1.UpdateMemberClusterRequest.taints:type_name -> kairship.v1.ClusterTaintInput
-	597,  // 1137: kairship.v1.UpdateMemberClusterResponse.result:type_name -> kairship.v1.UpdateMemberClusterPayload
-	239,  // 1138: kairship.v1.UpdateMemberClusterResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1139: kairship.v1.UpdateMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
-	435,  // 1140: kairship.v1.UpdateMultiClusterServicePayload.multi_cluster_service:type_name -> kairship.v1.MultiClusterService
-	617,  // 1141: kairship.v1.UpdateMultiClusterServicePayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1142: kairship.v1.UpdateMultiClusterServiceRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1143: kairship.v1.UpdateMultiClusterServiceRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	438,  // 1144: kairship.v1.UpdateMultiClusterServiceRequest.spec:type_name -> kairship.v1.MultiClusterServiceSpecInput
-	600,  // 1145: kairship.v1.UpdateMultiClusterServiceResponse.result:type_name -> kairship.v1.UpdateMultiClusterServicePayload
-	239,  // 1146: kairship.v1.UpdateMultiClusterServiceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1147: kairship.v1.UpdateMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
-	440,  // 1148: kairship.v1.UpdateNamespacePayload.namespace:type_name -> kairship.v1.Namespace
-	340,  // 1149: kairship.v1.UpdateNamespaceRequest.labels:type_name -> kairship.v1.LabelInput
-	603,  // 1150: kairship.v1.UpdateNamespaceResponse.result:type_name -> kairship.v1.UpdateNamespacePayload
-	239,  // 1151: kairship.v1.UpdateNamespaceResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1152: kairship.v1.UpdateNamespaceResponse.extensions:type_name -> google.protobuf.Struct
-	450,  // 1153: kairship.v1.UpdateOverridePolicyPayload.override_policy:type_name -> kairship.v1.OverridePolicy
-	617,  // 1154: kairship.v1.UpdateOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1155: kairship.v1.UpdateOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1156: kairship.v1.UpdateOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	453,  // 1157: kairship.v1.UpdateOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
-	606,  // 1158: kairship.v1.UpdateOverridePolicyResponse.result:type_name -> kairship.v1.UpdateOverridePolicyPayload
-	239,  // 1159: kairship.v1.UpdateOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1160: kairship.v1.UpdateOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
-	495,  // 1161: kairship.v1.UpdatePropagationPolicyPayload.propagation_policy:type_name -> kairship.v1.PropagationPolicy
-	617,  // 1162: kairship.v1.UpdatePropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1163: kairship.v1.UpdatePropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1164: kairship.v1.UpdatePropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	498,  // 1165: kairship.v1.UpdatePropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
-	609,  // 1166: kairship.v1.UpdatePropagationPolicyResponse.result:type_name -> kairship.v1.UpdatePropagationPolicyPayload
-	239,  // 1167: kairship.v1.UpdatePropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1168: kairship.v1.UpdatePropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
-	651,  // 1169: kairship.v1.UpdateWorkloadRebalancerPayload.workload_rebalancer:type_name -> kairship.v1.WorkloadRebalancer
-	617,  // 1170: kairship.v1.UpdateWorkloadRebalancerPayload.warnings:type_name -> kairship.v1.Warning
-	340,  // 1171: kairship.v1.UpdateWorkloadRebalancerRequest.labels:type_name -> kairship.v1.LabelInput
-	86,   // 1172: kairship.v1.UpdateWorkloadRebalancerRequest.annotations:type_name -> kairship.v1.AnnotationInput
-	654,  // 1173: kairship.v1.UpdateWorkloadRebalancerRequest.spec:type_name -> kairship.v1.WorkloadRebalancerSpecInput
-	612,  // 1174: kairship.v1.UpdateWorkloadRebalancerResponse.result:type_name -> kairship.v1.UpdateWorkloadRebalancerPayload
-	239,  // 1175: kairship.v1.UpdateWorkloadRebalancerResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1176: kairship.v1.UpdateWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
-	532,  // 1177: kairship.v1.Viewer.roles:type_name -> kairship.v1.RoleBinding
-	75,   // 1178: kairship.v1.Warning.code:type_name -> kairship.v1.WarningCode.Value
-	4,    // 1179: kairship.v1.WatchActivityRequest.ways:type_name -> kairship.v1.ActivityWay.Value
-	2,    // 1180: kairship.v1.WatchActivityRequest.outcomes:type_name -> kairship.v1.ActivityOutcome.Value
-	742,  // 1181: kairship.v1.WatchActivityRequest.from:type_name -> google.protobuf.Timestamp
-	742,  // 1182: kairship.v1.WatchActivityRequest.to:type_name -> google.protobuf.Timestamp
-	82,   // 1183: kairship.v1.WatchActivityResponse.result:type_name -> kairship.v1.ActivityEntry
-	239,  // 1184: kairship.v1.WatchActivityResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1185: kairship.v1.WatchActivityResponse.extensions:type_name -> google.protobuf.Struct
-	9,    // 1186: kairship.v1.WatchClustersRequest.type:type_name -> kairship.v1.ClusterType.Value
-	104,  // 1187: kairship.v1.WatchClustersResponse.result:type_name -> kairship.v1.ClusterChange
-	239,  // 1188: kairship.v1.WatchClustersResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1189: kairship.v1.WatchClustersResponse.extensions:type_name -> google.protobuf.Struct
-	25,   // 1190: kairship.v1.WatchInstancesRequest.mode:type_name -> kairship.v1.InstanceMode.Value
-	28,   // 1191: kairship.v1.WatchInstancesRequest.state:type_name -> kairship.v1.InstanceState.Value
-	309,  // 1192: kairship.v1.WatchInstancesResponse.result:type_name -> kairship.v1.InstanceChange
-	239,  // 1193: kairship.v1.WatchInstancesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1194: kairship.v1.WatchInstancesResponse.extensions:type_name -> google.protobuf.Struct
-	29,   // 1195: kairship.v1.WatchKarmadaResourcesRequest.kinds:type_name -> kairship.v1.KarmadaResourceKind.Value
-	336,  // 1196: kairship.v1.WatchKarmadaResourcesResponse.result:type_name -> kairship.v1.KarmadaResourceChange
-	239,  // 1197: kairship.v1.WatchKarmadaResourcesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1198: kairship.v1.WatchKarmadaResourcesResponse.extensions:type_name -> google.protobuf.Struct
-	422,  // 1199: kairship.v1.WatchMemberClustersResponse.result:type_name -> kairship.v1.MemberClusterChange
-	239,  // 1200: kairship.v1.WatchMemberClustersResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1201: kairship.v1.WatchMemberClustersResponse.extensions:type_name -> google.protobuf.Struct
-	446,  // 1202: kairship.v1.WatchOperationResponse.result:type_name -> kairship.v1.OperationProgress
-	239,  // 1203: kairship.v1.WatchOperationResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1204: kairship.v1.WatchOperationResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 1205: kairship.v1.WatchPodLogsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
-	742,  // 1206: kairship.v1.WatchPodLogsRequest.since:type_name -> google.protobuf.Timestamp
-	468,  // 1207: kairship.v1.WatchPodLogsResponse.result:type_name -> kairship.v1.PodLogEvent
-	239,  // 1208: kairship.v1.WatchPodLogsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1209: kairship.v1.WatchPodLogsResponse.extensions:type_name -> google.protobuf.Struct
-	50,   // 1210: kairship.v1.WatchPoliciesRequest.kinds:type_name -> kairship.v1.PolicyKind.Value
-	474,  // 1211: kairship.v1.WatchPoliciesResponse.result:type_name -> kairship.v1.PolicyChange
-	239,  // 1212: kairship.v1.WatchPoliciesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1213: kairship.v1.WatchPoliciesResponse.extensions:type_name -> google.protobuf.Struct
-	517,  // 1214: kairship.v1.WatchResourcesResponse.result:type_name -> kairship.v1.ResourceChange
-	239,  // 1215: kairship.v1.WatchResourcesResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1216: kairship.v1.WatchResourcesResponse.extensions:type_name -> google.protobuf.Struct
-	78,   // 1217: kairship.v1.WatchWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
-	476,  // 1218: kairship.v1.WatchWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
-	77,   // 1219: kairship.v1.WatchWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
-	647,  // 1220: kairship.v1.WatchWorkloadsResponse.result:type_name -> kairship.v1.WorkloadChange
-	239,  // 1221: kairship.v1.WatchWorkloadsResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1222: kairship.v1.WatchWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
-	641,  // 1223: kairship.v1.WhoCan.subjects:type_name -> kairship.v1.WhoCanSubject
-	0,    // 1224: kairship.v1.WhoCanRequest.verb:type_name -> kairship.v1.AccessVerb.Value
-	638,  // 1225: kairship.v1.WhoCanResponse.result:type_name -> kairship.v1.WhoCan
-	239,  // 1226: kairship.v1.WhoCanResponse.errors:type_name -> kairship.v1.Failure
-	744,  // 1227: kairship.v1.WhoCanResponse.extensions:type_name -> google.protobuf.Struct
-	62,   // 1228: kairship.v1.WhoCanSubject.kind:type_name -> kairship.v1.RoleSubjectKind.Value
-	532,  // 1229: kairship.v1.WhoCanSubject.bindings:type_name -> kairship.v1.RoleBinding
-	306,  // 1230: kairship.v1.Workload.instance:type_name -> kairship.v1.Instance
-	78,   // 1231: kairship.v1.Workload.kind:type_name -> kairship.v1.WorkloadKind.Value
-	338,  // 1232: kairship.v1.Workload.labels:type_name -> kairship.v1.Label
-	85,   // 1233: kairship.v1.Workload.annotations:type_name -> kairship.v1.Annotation
-	513,  // 1234: kairship.v1.Workload.replicas:type_name -> kairship.v1.ReplicaCounts
-	77,   // 1235: kairship.v1.Workload.health:type_name -> kairship.v1.WorkloadHealth.Value
-	497,  // 1236: kairship.v1.Workload.policy:type_name -> kairship.v1.PropagationPolicyLike
-	452,  // 1237: kairship.v1.Workload.override_policies:type_name -> kairship.v1.OverridePolicyLike
-	516,  // 1238: kairship.v1.Workload.binding:type_name -> kairship.v1.ResourceBinding
-	462,  // 1239: kairship.v1.Workload.placements:type_name -> kairship.v1.Placement
-	742,  // 1240: kairship.v1.Workload.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 1241: kairship.v1.Workload.freshness:type_name -> kairship.v1.Freshness
-	743,  // 1242: kairship.v1.Workload.manifest:type_name -> google.protobuf.Value
-	644,  // 1243: kairship.v1.WorkloadAffinityInput.affinity:type_name -> kairship.v1.WorkloadAffinityTermInput
-	645,  // 1244: kairship.v1.WorkloadAffinityInput.anti_affinity:type_name -> kairship.v1.WorkloadAntiAffinityTermInput
-	742,  // 1245: kairship.v1.WorkloadAvailability.from:type_name -> google.protobuf.Timestamp
-	742,  // 1246: kairship.v1.WorkloadAvailability.to:type_name -> google.protobuf.Timestamp
-	103,  // 1247: kairship.v1.WorkloadAvailability.clusters:type_name -> kairship.v1.ClusterAvailability
-	5,    // 1248: kairship.v1.WorkloadChange.type:type_name -> kairship.v1.ChangeType.Value
-	642,  // 1249: kairship.v1.WorkloadChange.workload:type_name -> kairship.v1.Workload
-	742,  // 1250: kairship.v1.WorkloadClusterUsage.measured_at:type_name -> google.protobuf.Timestamp
-	642,  // 1251: kairship.v1.WorkloadConnection.nodes:type_name -> kairship.v1.Workload
-	455,  // 1252: kairship.v1.WorkloadConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 1253: kairship.v1.WorkloadConnection.freshness:type_name -> kairship.v1.Freshness
-	78,   // 1254: kairship.v1.WorkloadFilter.kinds:type_name -> kairship.v1.WorkloadKind.Value
-	476,  // 1255: kairship.v1.WorkloadFilter.policy:type_name -> kairship.v1.PolicyReferenceInput
-	77,   // 1256: kairship.v1.WorkloadFilter.health:type_name -> kairship.v1.WorkloadHealth.Value
-	306,  // 1257: kairship.v1.WorkloadRebalancer.instance:type_name -> kairship.v1.Instance
-	338,  // 1258: kairship.v1.WorkloadRebalancer.labels:type_name -> kairship.v1.Label
-	85,   // 1259: kairship.v1.WorkloadRebalancer.annotations:type_name -> kairship.v1.Annotation
-	653,  // 1260: kairship.v1.WorkloadRebalancer.spec:type_name -> kairship.v1.WorkloadRebalancerSpec
-	503,  // 1261: kairship.v1.WorkloadRebalancer.observed_workloads:type_name -> kairship.v1.RebalancedWorkload
-	742,  // 1262: kairship.v1.WorkloadRebalancer.finish_time:type_name -> google.protobuf.Timestamp
-	742,  // 1263: kairship.v1.WorkloadRebalancer.created_at:type_name -> google.protobuf.Timestamp
-	252,  // 1264: kairship.v1.WorkloadRebalancer.freshness:type_name -> kairship.v1.Freshness
-	743,  // 1265: kairship.v1.WorkloadRebalancer.manifest:type_name -> google.protobuf.Value
-	651,  // 1266: kairship.v1.WorkloadRebalancerConnection.nodes:type_name -> kairship.v1.WorkloadRebalancer
-	455,  // 1267: kairship.v1.WorkloadRebalancerConnection.page_info:type_name -> kairship.v1.PageInfo
-	252,  // 1268: kairship.v1.WorkloadRebalancerConnection.freshness:type_name -> kairship.v1.Freshness
-	502,  // 1269: kairship.v1.WorkloadRebalancerSpecInput.workloads:type_name -> kairship.v1.RebalanceTargetInput
-	742,  // 1270: kairship.v1.WorkloadRevision.created_at:type_name -> google.protobuf.Timestamp
-	655,  // 1271: kairship.v1.WorkloadRevisionList.nodes:type_name -> kairship.v1.WorkloadRevision
-	742,  // 1272: kairship.v1.WorkloadUsage.measured_at:type_name -> google.protobuf.Timestamp
-	648,  // 1273: kairship.v1.WorkloadUsage.clusters:type_name -> kairship.v1.WorkloadClusterUsage
-	252,  // 1274: kairship.v1.WorkloadUsage.freshness:type_name -> kairship.v1.Freshness
-	32,   // 1275: kairship.v1.WrittenObject.action:type_name -> kairship.v1.ManifestAction.Value
-	515,  // 1276: kairship.v1.WrittenObject.resource:type_name -> kairship.v1.Resource
-	439,  // 1277: kairship.v1.WrittenObject.error:type_name -> kairship.v1.MutationProblem
-	572,  // 1278: kairship.v1.WrittenObject.rollback:type_name -> kairship.v1.UndoneWrite
-	43,   // 1279: kairship.v1.YAMLPatchOperationInput.operator:type_name -> kairship.v1.OverriderOperator.Value
-	743,  // 1280: kairship.v1.YAMLPatchOperationInput.value:type_name -> google.protobuf.Value
-	285,  // 1281: kairship.v1.Kairship.GetViewer:input_type -> kairship.v1.GetViewerRequest
-	283,  // 1282: kairship.v1.Kairship.GetViewerPermissions:input_type -> kairship.v1.GetViewerPermissionsRequest
-	300,  // 1283: kairship.v1.Kairship.GrantInstanceRole:input_type -> kairship.v1.GrantInstanceRoleRequest
-	403,  // 1284: kairship.v1.Kairship.ListRoleBindings:input_type -> kairship.v1.ListRoleBindingsRequest
-	530,  // 1285: kairship.v1.Kairship.RevokeInstanceRole:input_type -> kairship.v1.RevokeInstanceRoleRequest
-	639,  // 1286: kairship.v1.Kairship.WhoCan:input_type -> kairship.v1.WhoCanRequest
-	343,  // 1287: kairship.v1.Kairship.ListActivity:input_type -> kairship.v1.ListActivityRequest
-	618,  // 1288: kairship.v1.Kairship.WatchActivity:input_type -> kairship.v1.WatchActivityRequest
-	212,  // 1289: kairship.v1.Kairship.DeployApplication:input_type -> kairship.v1.DeployApplicationRequest
-	215,  // 1290: kairship.v1.Kairship.DeployApplicationToInstances:input_type -> kairship.v1.DeployApplicationToInstancesRequest
-	230,  // 1291: kairship.v1.Kairship.ExportApplication:input_type -> kairship.v1.ExportApplicationRequest
-	134,  // 1292: kairship.v1.Kairship.CreateClusterOverridePolicy:input_type -> kairship.v1.CreateClusterOverridePolicyRequest
-	176,  // 1293: kairship.v1.Kairship.DeleteClusterOverridePolicy:input_type -> kairship.v1.DeleteClusterOverridePolicyRequest
-	253,  // 1294: kairship.v1.Kairship.GetClusterOverridePolicy:input_type -> kairship.v1.GetClusterOverridePolicyRequest
-	347,  // 1295: kairship.v1.Kairship.ListClusterOverridePolicies:input_type -> kairship.v1.ListClusterOverridePoliciesRequest
-	349,  // 1296: kairship.v1.Kairship.ListClusterOverridePolicyTimeline:input_type -> kairship.v1.ListClusterOverridePolicyTimelineRequest
-	577,  // 1297: kairship.v1.Kairship.UpdateClusterOverridePolicy:input_type -> kairship.v1.UpdateClusterOverridePolicyRequest
-	137,  // 1298: kairship.v1.Kairship.CreateClusterPropagationPolicy:input_type -> kairship.v1.CreateClusterPropagationPolicyRequest
-	179,  // 1299: kairship.v1.Kairship.DeleteClusterPropagationPolicy:input_type -> kairship.v1.DeleteClusterPropagationPolicyRequest
-	255,  // 1300: kairship.v1.Kairship.GetClusterPropagationPolicy:input_type -> kairship.v1.GetClusterPropagationPolicyRequest
-	351,  // 1301: kairship.v1.Kairship.ListClusterPropagationPolicies:input_type -> kairship.v1.ListClusterPropagationPoliciesRequest
-	353,  // 1302: kairship.v1.Kairship.ListClusterPropagationPolicyTimeline:input_type -> kairship.v1.ListClusterPropagationPolicyTimelineRequest
-	355,  // 1303: kairship.v1.Kairship.ListClusterPropagationPolicyWorkloads:input_type -> kairship.v1.ListClusterPropagationPolicyWorkloadsRequest
-	581,  // 1304: kairship.v1.Kairship.UpdateClusterPropagationPolicy:input_type -> kairship.v1.UpdateClusterPropagationPolicyRequest
-	257,  // 1305: kairship.v1.Kairship.GetCluster:input_type -> kairship.v1.GetClusterRequest
-	357,  // 1306: kairship.v1.Kairship.ListClusters:input_type -> kairship.v1.ListClustersRequest
-	430,  // 1307: kairship.v1.Kairship.MoveCluster:input_type -> kairship.v1.MoveClusterRequest
-	505,  // 1308: kairship.v1.Kairship.RegisterCluster:input_type -> kairship.v1.RegisterClusterRequest
-	511,  // 1309: kairship.v1.Kairship.RemoveCluster:input_type -> kairship.v1.RemoveClusterRequest
-	583,  // 1310: kairship.v1.Kairship.UpdateCluster:input_type -> kairship.v1.UpdateClusterRequest
-	620,  // 1311: kairship.v1.Kairship.WatchClusters:input_type -> kairship.v1.WatchClustersRequest
-	140,  // 1312: kairship.v1.Kairship.CreateCronFederatedHPA:input_type -> kairship.v1.CreateCronFederatedHPARequest
-	182,  // 1313: kairship.v1.Kairship.DeleteCronFederatedHPA:input_type -> kairship.v1.DeleteCronFederatedHPARequest
-	259,  // 1314: kairship.v1.Kairship.GetCronFederatedHPA:input_type -> kairship.v1.GetCronFederatedHPARequest
-	359,  // 1315: kairship.v1.Kairship.ListCronFederatedHPAs:input_type -> kairship.v1.ListCronFederatedHPAsRequest
-	586,  // 1316: kairship.v1.Kairship.UpdateCronFederatedHPA:input_type -> kairship.v1.UpdateCronFederatedHPARequest
-	143,  // 1317: kairship.v1.Kairship.CreateFederatedHPA:input_type -> kairship.v1.CreateFederatedHPARequest
-	185,  // 1318: kairship.v1.Kairship.DeleteFederatedHPA:input_type -> kairship.v1.DeleteFederatedHPARequest
-	261,  // 1319: kairship.v1.Kairship.GetFederatedHPA:input_type -> kairship.v1.GetFederatedHPARequest
-	361,  // 1320: kairship.v1.Kairship.ListFederatedHPAs:input_type -> kairship.v1.ListFederatedHPAsRequest
-	589,  // 1321: kairship.v1.Kairship.UpdateFederatedHPA:input_type -> kairship.v1.UpdateFederatedHPARequest
-	146,  // 1322: kairship.v1.Kairship.CreateFederatedResourceQuota:input_type -> kairship.v1.CreateFederatedResourceQuotaRequest
-	188,  // 1323: kairship.v1.Kairship.DeleteFederatedResourceQuota:input_type -> kairship.v1.DeleteFederatedResourceQuotaRequest
-	263,  // 1324: kairship.v1.Kairship.GetFederatedResourceQuota:input_type -> kairship.v1.GetFederatedResourceQuotaRequest
-	363,  // 1325: kairship.v1.Kairship.ListFederatedResourceQuotas:input_type -> kairship.v1.ListFederatedResourceQuotasRequest
-	592,  // 1326: kairship.v1.Kairship.UpdateFederatedResourceQuota:input_type -> kairship.v1.UpdateFederatedResourceQuotaRequest
-	365,  // 1327: kairship.v1.Kairship.ListImages:input_type -> kairship.v1.ListImagesRequest
-	149,  // 1328: kairship.v1.Kairship.CreateInstance:input_type -> kairship.v1.CreateInstanceRequest
-	191,  // 1329: kairship.v1.Kairship.DeleteInstance:input_type -> kairship.v1.DeleteInstanceRequest
-	267,  // 1330: kairship.v1.Kairship.GetInstance:input_type -> kairship.v1.GetInstanceRequest
-	265,  // 1331: kairship.v1.Kairship.GetInstanceKubeconfig:input_type -> kairship.v1.GetInstanceKubeconfigRequest
-	367,  // 1332: kairship.v1.Kairship.ListInstanceEvents:input_type -> kairship.v1.ListInstanceEventsRequest
-	373,  // 1333: kairship.v1.Kairship.ListInstanceTimeline:input_type -> kairship.v1.ListInstanceTimelineRequest
-	377,  // 1334: kairship.v1.Kairship.ListInstances:input_type -> kairship.v1.ListInstancesRequest
-	508,  // 1335: kairship.v1.Kairship.RegisterInstance:input_type -> kairship.v1.RegisterInstanceRequest
-	595,  // 1336: kairship.v1.Kairship.UpdateInstance:input_type -> kairship.v1.UpdateInstanceRequest
-	622,  // 1337: kairship.v1.Kairship.WatchInstances:input_type -> kairship.v1.WatchInstancesRequest
-	131,  // 1338: kairship.v1.Kairship.CordonMemberCluster:input_type -> kairship.v1.CordonMemberClusterRequest
-	220,  // 1339: kairship.v1.Kairship.DrainMemberCluster:input_type -> kairship.v1.DrainMemberClusterRequest
-	269,  // 1340: kairship.v1.Kairship.GetMemberCluster:input_type -> kairship.v1.GetMemberClusterRequest
-	271,  // 1341: kairship.v1.Kairship.GetMemberClusterUsage:input_type -> kairship.v1.GetMemberClusterUsageRequest
-	333,  // 1342: kairship.v1.Kairship.JoinCluster:input_type -> kairship.v1.JoinClusterRequest
-	345,  // 1343: kairship.v1.Kairship.ListClusterNodes:input_type -> kairship.v1.ListClusterNodesRequest
-	379,  // 1344: kairship.v1.Kairship.ListMemberClusterResources:input_type -> kairship.v1.ListMemberClusterResourcesRequest
-	381,  // 1345: kairship.v1.Kairship.ListMemberClusterTimeline:input_type -> kairship.v1.ListMemberClusterTimelineRequest
-	383,  // 1346: kairship.v1.Kairship.ListMemberClusters:input_type -> kairship.v1.ListMemberClustersRequest
-	570,  // 1347: kairship.v1.Kairship.UncordonMemberCluster:input_type -> kairship.v1.UncordonMemberClusterRequest
-	574,  // 1348: kairship.v1.Kairship.UnjoinCluster:input_type -> kairship.v1.UnjoinClusterRequest
-	598,  // 1349: kairship.v1.Kairship.UpdateMemberCluster:input_type -> kairship.v1.UpdateMemberClusterRequest
-	626,  // 1350: kairship.v1.Kairship.WatchMemberClusters:input_type -> kairship.v1.WatchMemberClustersRequest
-	152,  // 1351: kairship.v1.Kairship.CreateMultiClusterService:input_type -> kairship.v1.CreateMultiClusterServiceRequest
-	194,  // 1352: kairship.v1.Kairship.DeleteMultiClusterService:input_type -> kairship.v1.DeleteMultiClusterServiceRequest
-	273,  // 1353: kairship.v1.Kairship.GetMultiClusterService:input_type -> kairship.v1.GetMultiClusterServiceRequest
-	385,  // 1354: kairship.v1.Kairship.ListMultiClusterServices:input_type -> kairship.v1.ListMultiClusterServicesRequest
-	601,  // 1355: kairship.v1.Kairship.UpdateMultiClusterService:input_type -> kairship.v1.UpdateMultiClusterServiceRequest
-	155,  // 1356: kairship.v1.Kairship.CreateNamespace:input_type -> kairship.v1.CreateNamespaceRequest
-	197,  // 1357: kairship.v1.Kairship.DeleteNamespace:input_type -> kairship.v1.DeleteNamespaceRequest
-	275,  // 1358: kairship.v1.Kairship.GetNamespace:input_type -> kairship.v1.GetNamespaceRequest
-	387,  // 1359: kairship.v1.Kairship.ListNamespaces:input_type -> kairship.v1.ListNamespacesRequest
-	604,  // 1360: kairship.v1.Kairship.UpdateNamespace:input_type -> kairship.v1.UpdateNamespaceRequest
-	628,  // 1361: kairship.v1.Kairship.WatchOperation:input_type -> kairship.v1.WatchOperationRequest
-	158,  // 1362: kairship.v1.Kairship.CreateOverridePolicy:input_type -> kairship.v1.CreateOverridePolicyRequest
-	200,  // 1363: kairship.v1.Kairship.DeleteOverridePolicy:input_type -> kairship.v1.DeleteOverridePolicyRequest
-	277,  // 1364: kairship.v1.Kairship.GetOverridePolicy:input_type -> kairship.v1.GetOverridePolicyRequest
-	389,  // 1365: kairship.v1.Kairship.ListOverridePolicies:input_type -> kairship.v1.ListOverridePoliciesRequest
-	391,  // 1366: kairship.v1.Kairship.ListOverridePolicyTimeline:input_type -> kairship.v1.ListOverridePolicyTimelineRequest
-	607,  // 1367: kairship.v1.Kairship.UpdateOverridePolicy:input_type -> kairship.v1.UpdateOverridePolicyRequest
-	369,  // 1368: kairship.v1.Kairship.ListInstancePods:input_type -> kairship.v1.ListInstancePodsRequest
-	393,  // 1369: kairship.v1.Kairship.ListPods:input_type -> kairship.v1.ListPodsRequest
-	630,  // 1370: kairship.v1.Kairship.WatchPodLogs:input_type -> kairship.v1.WatchPodLogsRequest
-	632,  // 1371: kairship.v1.Kairship.WatchPolicies:input_type -> kairship.v1.WatchPoliciesRequest
-	217,  // 1372: kairship.v1.Kairship.DiffManifests:input_type -> kairship.v1.DiffManifestsRequest
-	480,  // 1373: kairship.v1.Kairship.PreviewApply:input_type -> kairship.v1.PreviewApplyRequest
-	483,  // 1374: kairship.v1.Kairship.PreviewClusterLoss:input_type -> kairship.v1.PreviewClusterLossRequest
-	485,  // 1375: kairship.v1.Kairship.PreviewOverride:input_type -> kairship.v1.PreviewOverrideRequest
-	487,  // 1376: kairship.v1.Kairship.PreviewPolicy:input_type -> kairship.v1.PreviewPolicyRequest
-	161,  // 1377: kairship.v1.Kairship.CreatePropagationPolicy:input_type -> kairship.v1.CreatePropagationPolicyRequest
-	203,  // 1378: kairship.v1.Kairship.DeletePropagationPolicy:input_type -> kairship.v1.DeletePropagationPolicyRequest
-	279,  // 1379: kairship.v1.Kairship.GetPropagationPolicy:input_type -> kairship.v1.GetPropagationPolicyRequest
-	395,  // 1380: kairship.v1.Kairship.ListPropagationPolicies:input_type -> kairship.v1.ListPropagationPoliciesRequest
-	397,  // 1381: kairship.v1.Kairship.ListPropagationPolicyTimeline:input_type -> kairship.v1.ListPropagationPolicyTimelineRequest
-	399,  // 1382: kairship.v1.Kairship.ListPropagationPolicyWorkloads:input_type -> kairship.v1.ListPropagationPolicyWorkloadsRequest
-	610,  // 1383: kairship.v1.Kairship.UpdatePropagationPolicy:input_type -> kairship.v1.UpdatePropagationPolicyRequest
-	93,   // 1384: kairship.v1.Kairship.ApplyManifests:input_type -> kairship.v1.ApplyManifestsRequest
-	206,  // 1385: kairship.v1.Kairship.DeleteResource:input_type -> kairship.v1.DeleteResourceRequest
-	281,  // 1386: kairship.v1.Kairship.GetResource:input_type -> kairship.v1.GetResourceRequest
-	371,  // 1387: kairship.v1.Kairship.ListInstanceResources:input_type -> kairship.v1.ListInstanceResourcesRequest
-	401,  // 1388: kairship.v1.Kairship.ListResources:input_type -> kairship.v1.ListResourcesRequest
-	457,  // 1389: kairship.v1.Kairship.PatchResource:input_type -> kairship.v1.PatchResourceRequest
-	490,  // 1390: kairship.v1.Kairship.PromoteResource:input_type -> kairship.v1.PromoteResourceRequest
-	624,  // 1391: kairship.v1.Kairship.WatchKarmadaResources:input_type -> kairship.v1.WatchKarmadaResourcesRequest
-	634,  // 1392: kairship.v1.Kairship.WatchResources:input_type -> kairship.v1.WatchResourcesRequest
-	547,  // 1393: kairship.v1.Kairship.Search:input_type -> kairship.v1.SearchRequest
-	164,  // 1394: kairship.v1.Kairship.CreateService:input_type -> kairship.v1.CreateServiceRequest
-	167,  // 1395: kairship.v1.Kairship.CreateWorkloadRebalancer:input_type -> kairship.v1.CreateWorkloadRebalancerRequest
-	209,  // 1396: kairship.v1.Kairship.DeleteWorkloadRebalancer:input_type -> kairship.v1.DeleteWorkloadRebalancerRequest
-	293,  // 1397: kairship.v1.Kairship.GetWorkloadRebalancer:input_type -> kairship.v1.GetWorkloadRebalancerRequest
-	407,  // 1398: kairship.v1.Kairship.ListWorkloadRebalancers:input_type -> kairship.v1.ListWorkloadRebalancersRequest
-	613,  // 1399: kairship.v1.Kairship.UpdateWorkloadRebalancer:input_type -> kairship.v1.UpdateWorkloadRebalancerRequest
-	97,   // 1400: kairship.v1.Kairship.ChangeWorkloads:input_type -> kairship.v1.ChangeWorkloadsRequest
-	225,  // 1401: kairship.v1.Kairship.ExplainWorkload:input_type -> kairship.v1.ExplainWorkloadRequest
-	295,  // 1402: kairship.v1.Kairship.GetWorkload:input_type -> kairship.v1.GetWorkloadRequest
-	287,  // 1403: kairship.v1.Kairship.GetWorkloadAvailability:input_type -> kairship.v1.GetWorkloadAvailabilityRequest
-	289,  // 1404: kairship.v1.Kairship.GetWorkloadDrift:input_type -> kairship.v1.GetWorkloadDriftRequest
-	291,  // 1405: kairship.v1.Kairship.GetWorkloadLogs:input_type -> kairship.v1.GetWorkloadLogsRequest
-	297,  // 1406: kairship.v1.Kairship.GetWorkloadUsage:input_type -> kairship.v1.GetWorkloadUsageRequest
-	375,  // 1407: kairship.v1.Kairship.ListInstanceWorkloads:input_type -> kairship.v1.ListInstanceWorkloadsRequest
-	405,  // 1408: kairship.v1.Kairship.ListWorkloadEvents:input_type -> kairship.v1.ListWorkloadEventsRequest
-	409,  // 1409: kairship.v1.Kairship.ListWorkloadRevisions:input_type -> kairship.v1.ListWorkloadRevisionsRequest
-	411,  // 1410: kairship.v1.Kairship.ListWorkloadTimeline:input_type -> kairship.v1.ListWorkloadTimelineRequest
-	413,  // 1411: kairship.v1.Kairship.ListWorkloads:input_type -> kairship.v1.ListWorkloadsRequest
-	433,  // 1412: kairship.v1.Kairship.MoveWorkload:input_type -> kairship.v1.MoveWorkloadRequest
-	460,  // 1413: kairship.v1.Kairship.PauseWorkload:input_type -> kairship.v1.PauseWorkloadRequest
-	524,  // 1414: kairship.v1.Kairship.RestartWorkload:input_type -> kairship.v1.RestartWorkloadRequest
-	527,  // 1415: kairship.v1.Kairship.ResumeWorkload:input_type -> kairship.v1.ResumeWorkloadRequest
-	535,  // 1416: kairship.v1.Kairship.RollbackWorkload:input_type -> kairship.v1.RollbackWorkloadRequest
-	540,  // 1417: kairship.v1.Kairship.ScaleWorkload:input_type -> kairship.v1.ScaleWorkloadRequest
-	553,  // 1418: kairship.v1.Kairship.SetImage:input_type -> kairship.v1.SetImageRequest
-	567,  // 1419: kairship.v1.Kairship.TriggerCronJob:input_type -> kairship.v1.TriggerCronJobRequest
-	636,  // 1420: kairship.v1.Kairship.WatchWorkloads:input_type -> kairship.v1.WatchWorkloadsRequest
-	286,  // 1421: kairship.v1.Kairship.GetViewer:output_type -> kairship.v1.GetViewerResponse
-	284,  // 1422: kairship.v1.Kairship.GetViewerPermissions:output_type -> kairship.v1.GetViewerPermissionsResponse
-	301,  // 1423: kairship.v1.Kairship.GrantInstanceRole:output_type -> kairship.v1.GrantInstanceRoleResponse
-	404,  // 1424: kairship.v1.Kairship.ListRoleBindings:output_type -> kairship.v1.ListRoleBindingsResponse
-	531,  // 1425: kairship.v1.Kairship.RevokeInstanceRole:output_type -> kairship.v1.RevokeInstanceRoleResponse
-	640,  // 1426: kairship.v1.Kairship.WhoCan:output_type -> kairship.v1.WhoCanResponse
-	344,  // 1427: kairship.v1.Kairship.ListActivity:output_type -> kairship.v1.ListActivityResponse
-	619,  // 1428: kairship.v1.Kairship.WatchActivity:output_type -> kairship.v1.WatchActivityResponse
-	213,  // 1429: kairship.v1.Kairship.DeployApplication:output_type -> kairship.v1.DeployApplicationResponse
-	216,  // 1430: kairship.v1.Kairship.DeployApplicationToInstances:output_type -> kairship.v1.DeployApplicationToInstancesResponse
-	231,  // 1431: kairship.v1.Kairship.ExportApplication:output_type -> kairship.v1.ExportApplicationResponse
-	135,  // 1432: kairship.v1.Kairship.CreateClusterOverridePolicy:output_type -> kairship.v1.CreateClusterOverridePolicyResponse
-	177,  // 1433: kairship.v1.Kairship.DeleteClusterOverridePolicy:output_type -> kairship.v1.DeleteClusterOverridePolicyResponse
-	254,  // 1434: kairship.v1.Kairship.GetClusterOverridePolicy:output_type -> kairship.v1.GetClusterOverridePolicyResponse
-	348,  // 1435: kairship.v1.Kairship.ListClusterOverridePolicies:output_type -> kairship.v1.ListClusterOverridePoliciesResponse
-	350,  // 1436: kairship.v1.Kairship.ListClusterOverridePolicyTimeline:output_type -> kairship.v1.ListClusterOverridePolicyTimelineResponse
-	578,  // 1437: kairship.v1.Kairship.UpdateClusterOverridePolicy:output_type -> kairship.v1.UpdateClusterOverridePolicyResponse
-	138,  // 1438: kairship.v1.Kairship.CreateClusterPropagationPolicy:output_type -> kairship.v1.CreateClusterPropagationPolicyResponse
-	180,  // 1439: kairship.v1.Kairship.DeleteClusterPropagationPolicy:output_type -> kairship.v1.DeleteClusterPropagationPolicyResponse
-	256,  // 1440: kairship.v1.Kairship.GetClusterPropagationPolicy:output_type -> kairship.v1.GetClusterPropagationPolicyResponse
-	352,  // 1441: kairship.v1.Kairship.ListClusterPropagationPolicies:output_type -> kairship.v1.ListClusterPropagationPoliciesResponse
-	354,  // 1442: kairship.v1.Kairship.ListClusterPropagationPolicyTimeline:output_type -> kairship.v1.ListClusterPropagationPolicyTimelineResponse
-	356,  // 1443: kairship.v1.Kairship.ListClusterPropagationPolicyWorkloads:output_type -> kairship.v1.ListClusterPropagationPolicyWorkloadsResponse
-	582,  // 1444: kairship.v1.Kairship.UpdateClusterPropagationPolicy:output_type -> kairship.v1.UpdateClusterPropagationPolicyResponse
-	258,  // 1445: kairship.v1.Kairship.GetCluster:output_type -> kairship.v1.GetClusterResponse
-	358,  // 1446: kairship.v1.Kairship.ListClusters:output_type -> kairship.v1.ListClustersResponse
-	431,  // 1447: kairship.v1.Kairship.MoveCluster:output_type -> kairship.v1.MoveClusterResponse
-	506,  // 1448: kairship.v1.Kairship.RegisterCluster:output_type -> kairship.v1.RegisterClusterResponse
-	512,  // 1449: kairship.v1.Kairship.RemoveCluster:output_type -> kairship.v1.RemoveClusterResponse
-	584,  // 1450: kairship.v1.Kairship.UpdateCluster:output_type -> kairship.v1.UpdateClusterResponse
-	621,  // 1451: kairship.v1.Kairship.WatchClusters:output_type -> kairship.v1.WatchClustersResponse
-	141,  // 1452: kairship.v1.Kairship.CreateCronFederatedHPA:output_type -> kairship.v1.CreateCronFederatedHPAResponse
-	183,  // 1453: kairship.v1.Kairship.DeleteCronFederatedHPA:output_type -> kairship.v1.DeleteCronFederatedHPAResponse
-	260,  // 1454: kairship.v1.Kairship.GetCronFederatedHPA:output_type -> kairship.v1.GetCronFederatedHPAResponse
-	360,  // 1455: kairship.v1.Kairship.ListCronFederatedHPAs:output_type -> kairship.v1.ListCronFederatedHPAsResponse
-	587,  // 1456: kairship.v1.Kairship.UpdateCronFederatedHPA:output_type -> kairship.v1.UpdateCronFederatedHPAResponse
-	144,  // 1457: kairship.v1.Kairship.CreateFederatedHPA:output_type -> kairship.v1.CreateFederatedHPAResponse
-	186,  // 1458: kairship.v1.Kairship.DeleteFederatedHPA:output_type -> kairship.v1.DeleteFederatedHPAResponse
-	262,  // 1459: kairship.v1.Kairship.GetFederatedHPA:output_type -> kairship.v1.GetFederatedHPAResponse
-	362,  // 1460: kairship.v1.Kairship.ListFederatedHPAs:output_type -> kairship.v1.ListFederatedHPAsResponse
-	590,  // 1461: kairship.v1.Kairship.UpdateFederatedHPA:output_type -> kairship.v1.UpdateFederatedHPAResponse
-	147,  // 1462: kairship.v1.Kairship.CreateFederatedResourceQuota:output_type -> kairship.v1.CreateFederatedResourceQuotaResponse
-	189,  // 1463: kairship.v1.Kairship.DeleteFederatedResourceQuota:output_type -> kairship.v1.DeleteFederatedResourceQuotaResponse
-	264,  // 1464: kairship.v1.Kairship.GetFederatedResourceQuota:output_type -> kairship.v1.GetFederatedResourceQuotaResponse
-	364,  // 1465: kairship.v1.Kairship.ListFederatedResourceQuotas:output_type -> kairship.v1.ListFederatedResourceQuotasResponse
-	593,  // 1466: kairship.v1.Kairship.UpdateFederatedResourceQuota:output_type -> kairship.v1.UpdateFederatedResourceQuotaResponse
-	366,  // 1467: kairship.v1.Kairship.ListImages:output_type -> kairship.v1.ListImagesResponse
-	150,  // 1468: kairship.v1.Kairship.CreateInstance:output_type -> kairship.v1.CreateInstanceResponse
-	192,  // 1469: kairship.v1.Kairship.DeleteInstance:output_type -> kairship.v1.DeleteInstanceResponse
-	268,  // 1470: kairship.v1.Kairship.GetInstance:output_type -> kairship.v1.GetInstanceResponse
-	266,  // 1471: kairship.v1.Kairship.GetInstanceKubeconfig:output_type -> kairship.v1.GetInstanceKubeconfigResponse
-	368,  // 1472: kairship.v1.Kairship.ListInstanceEvents:output_type -> kairship.v1.ListInstanceEventsResponse
-	374,  // 1473: kairship.v1.Kairship.ListInstanceTimeline:output_type -> kairship.v1.ListInstanceTimelineResponse
-	378,  // 1474: kairship.v1.Kairship.ListInstances:output_type -> kairship.v1.ListInstancesResponse
-	509,  // 1475: kairship.v1.Kairship.RegisterInstance:output_type -> kairship.v1.RegisterInstanceResponse
-	596,  // 1476: kairship.v1.Kairship.UpdateInstance:output_type -> kairship.v1.UpdateInstanceResponse
-	623,  // 1477: kairship.v1.Kairship.WatchInstances:output_type -> kairship.v1.WatchInstancesResponse
-	132,  // 1478: kairship.v1.Kairship.CordonMemberCluster:output_type -> kairship.v1.CordonMemberClusterResponse
-	221,  // 1479: kairship.v1.Kairship.DrainMemberCluster:output_type -> kairship.v1.DrainMemberClusterResponse
-	270,  // 1480: kairship.v1.Kairship.GetMemberCluster:output_type -> kairship.v1.GetMemberClusterResponse
-	272,  // 1481: kairship.v1.Kairship.GetMemberClusterUsage:output_type -> kairship.v1.GetMemberClusterUsageResponse
-	334,  // 1482: kairship.v1.Kairship.JoinCluster:output_type -> kairship.v1.JoinClusterResponse
-	346,  // 1483: kairship.v1.Kairship.ListClusterNodes:output_type -> kairship.v1.ListClusterNodesResponse
-	380,  // 1484: kairship.v1.Kairship.ListMemberClusterResources:output_type -> kairship.v1.ListMemberClusterResourcesResponse
-	382,  // 1485: kairship.v1.Kairship.ListMemberClusterTimeline:output_type -> kairship.v1.ListMemberClusterTimelineResponse
-	384,  // 1486: kairship.v1.Kairship.ListMemberClusters:output_type -> kairship.v1.ListMemberClustersResponse
-	571,  // 1487: kairship.v1.Kairship.UncordonMemberCluster:output_type -> kairship.v1.UncordonMemberClusterResponse
-	575,  // 1488: kairship.v1.Kairship.UnjoinCluster:output_type -> kairship.v1.UnjoinClusterResponse
-	599,  // 1489: kairship.v1.Kairship.UpdateMemberCluster:output_type -> kairship.v1.UpdateMemberClusterResponse
-	627,  // 1490: kairship.v1.Kairship.WatchMemberClusters:output_type -> kairship.v1.WatchMemberClustersResponse
-	153,  // 1491: kairship.v1.Kairship.CreateMultiClusterService:output_type -> kairship.v1.CreateMultiClusterServiceResponse
-	195,  // 1492: kairship.v1.Kairship.DeleteMultiClusterService:output_type -> kairship.v1.DeleteMultiClusterServiceResponse
-	274,  // 1493: kairship.v1.Kairship.GetMultiClusterService:output_type -> kairship.v1.GetMultiClusterServiceResponse
-	386,  // 1494: kairship.v1.Kairship.ListMultiClusterServices:output_type -> kairship.v1.ListMultiClusterServicesResponse
-	602,  // 1495: kairship.v1.Kairship.UpdateMultiClusterService:output_type -> kairship.v1.UpdateMultiClusterServiceResponse
-	156,  // 1496: kairship.v1.Kairship.CreateNamespace:output_type -> kairship.v1.CreateNamespaceResponse
-	198,  // 1497: kairship.v1.Kairship.DeleteNamespace:output_type -> kairship.v1.DeleteNamespaceResponse
-	276,  // 1498: kairship.v1.Kairship.GetNamespace:output_type -> kairship.v1.GetNamespaceResponse
-	388,  // 1499: kairship.v1.Kairship.ListNamespaces:output_type -> kairship.v1.ListNamespacesResponse
-	605,  // 1500: kairship.v1.Kairship.UpdateNamespace:output_type -> kairship.v1.UpdateNamespaceResponse
-	629,  // 1501: kairship.v1.Kairship.WatchOperation:output_type -> kairship.v1.WatchOperationResponse
-	159,  // 1502: kairship.v1.Kairship.CreateOverridePolicy:output_type -> kairship.v1.CreateOverridePolicyResponse
-	201,  // 1503: kairship.v1.Kairship.DeleteOverridePolicy:output_type -> kairship.v1.DeleteOverridePolicyResponse
-	278,  // 1504: kairship.v1.Kairship.GetOverridePolicy:output_type -> kairship.v1.GetOverridePolicyResponse
-	390,  // 1505: kairship.v1.Kairship.ListOverridePolicies:output_type -> kairship.v1.ListOverridePoliciesResponse
-	392,  // 1506: kairship.v1.Kairship.ListOverridePolicyTimeline:output_type -> kairship.v1.ListOverridePolicyTimelineResponse
-	608,  // 1507: kairship.v1.Kairship.UpdateOverridePolicy:output_type -> kairship.v1.UpdateOverridePolicyResponse
-	370,  // 1508: kairship.v1.Kairship.ListInstancePods:output_type -> kairship.v1.ListInstancePodsResponse
-	394,  // 1509: kairship.v1.Kairship.ListPods:output_type -> kairship.v1.ListPodsResponse
-	631,  // 1510: kairship.v1.Kairship.WatchPodLogs:output_type -> kairship.v1.WatchPodLogsResponse
-	633,  // 1511: kairship.v1.Kairship.WatchPolicies:output_type -> kairship.v1.WatchPoliciesResponse
-	218,  // 1512: kairship.v1.Kairship.DiffManifests:output_type -> kairship.v1.DiffManifestsResponse
-	481,  // 1513: kairship.v1.Kairship.PreviewApply:output_type -> kairship.v1.PreviewApplyResponse
-	484,  // 1514: kairship.v1.Kairship.PreviewClusterLoss:output_type -> kairship.v1.PreviewClusterLossResponse
-	486,  // 1515: kairship.v1.Kairship.PreviewOverride:output_type -> kairship.v1.PreviewOverrideResponse
-	488,  // 1516: kairship.v1.Kairship.PreviewPolicy:output_type -> kairship.v1.PreviewPolicyResponse
-	162,  // 1517: kairship.v1.Kairship.CreatePropagationPolicy:output_type -> kairship.v1.CreatePropagationPolicyResponse
-	204,  // 1518: kairship.v1.Kairship.DeletePropagationPolicy:output_type -> kairship.v1.DeletePropagationPolicyResponse
-	280,  // 1519: kairship.v1.Kairship.GetPropagationPolicy:output_type -> kairship.v1.GetPropagationPolicyResponse
-	396,  // 1520: kairship.v1.Kairship.ListPropagationPolicies:output_type -> kairship.v1.ListPropagationPoliciesResponse
-	398,  // 1521: kairship.v1.Kairship.ListPropagationPolicyTimeline:output_type -> kairship.v1.ListPropagationPolicyTimelineResponse
-	400,  // 1522: kairship.v1.Kairship.ListPropagationPolicyWorkloads:output_type -> kairship.v1.ListPropagationPolicyWorkloadsResponse
-	611,  // 1523: kairship.v1.Kairship.UpdatePropagationPolicy:output_type -> kairship.v1.UpdatePropagationPolicyResponse
-	94,   // 1524: kairship.v1.Kairship.ApplyManifests:output_type -> kairship.v1.ApplyManifestsResponse
-	207,  // 1525: kairship.v1.Kairship.DeleteResource:output_type -> kairship.v1.DeleteResourceResponse
-	282,  // 1526: kairship.v1.Kairship.GetResource:output_type -> kairship.v1.GetResourceResponse
-	372,  // 1527: kairship.v1.Kairship.ListInstanceResources:output_type -> kairship.v1.ListInstanceResourcesResponse
-	402,  // 1528: kairship.v1.Kairship.ListResources:output_type -> kairship.v1.ListResourcesResponse
-	458,  // 1529: kairship.v1.Kairship.PatchResource:output_type -> kairship.v1.PatchResourceResponse
-	491,  // 1530: kairship.v1.Kairship.PromoteResource:output_type -> kairship.v1.PromoteResourceResponse
-	625,  // 1531: kairship.v1.Kairship.WatchKarmadaResources:output_type -> kairship.v1.WatchKarmadaResourcesResponse
-	635,  // 1532: kairship.v1.Kairship.WatchResources:output_type -> kairship.v1.WatchResourcesResponse
-	548,  // 1533: kairship.v1.Kairship.Search:output_type -> kairship.v1.SearchResponse
-	165,  // 1534: kairship.v1.Kairship.CreateService:output_type -> kairship.v1.CreateServiceResponse
-	168,  // 1535: kairship.v1.Kairship.CreateWorkloadRebalancer:output_type -> kairship.v1.CreateWorkloadRebalancerResponse
-	210,  // 1536: kairship.v1.Kairship.DeleteWorkloadRebalancer:output_type -> kairship.v1.DeleteWorkloadRebalancerResponse
-	294,  // 1537: kairship.v1.Kairship.GetWorkloadRebalancer:output_type -> kairship.v1.GetWorkloadRebalancerResponse
-	408,  // 1538: kairship.v1.Kairship.ListWorkloadRebalancers:output_type -> kairship.v1.ListWorkloadRebalancersResponse
-	614,  // 1539: kairship.v1.Kairship.UpdateWorkloadRebalancer:output_type -> kairship.v1.UpdateWorkloadRebalancerResponse
-	98,   // 1540: kairship.v1.Kairship.ChangeWorkloads:output_type -> kairship.v1.ChangeWorkloadsResponse
-	226,  // 1541: kairship.v1.Kairship.ExplainWorkload:output_type -> kairship.v1.ExplainWorkloadResponse
-	296,  // 1542: kairship.v1.Kairship.GetWorkload:output_type -> kairship.v1.GetWorkloadResponse
-	288,  // 1543: kairship.v1.Kairship.GetWorkloadAvailability:output_type -> kairship.v1.GetWorkloadAvailabilityResponse
-	290,  // 1544: kairship.v1.Kairship.GetWorkloadDrift:output_type -> kairship.v1.GetWorkloadDriftResponse
-	292,  // 1545: kairship.v1.Kairship.GetWorkloadLogs:output_type -> kairship.v1.GetWorkloadLogsResponse
-	298,  // 1546: kairship.v1.Kairship.GetWorkloadUsage:output_type -> kairship.v1.GetWorkloadUsageResponse
-	376,  // 1547: kairship.v1.Kairship.ListInstanceWorkloads:output_type -> kairship.v1.ListInstanceWorkloadsResponse
-	406,  // 1548: kairship.v1.Kairship.ListWorkloadEvents:output_type -> kairship.v1.ListWorkloadEventsResponse
-	410,  // 1549: kairship.v1.Kairship.ListWorkloadRevisions:output_type -> kairship.v1.ListWorkloadRevisionsResponse
-	412,  // 1550: kairship.v1.Kairship.ListWorkloadTimeline:output_type -> kairship.v1.ListWorkloadTimelineResponse
-	414,  // 1551: kairship.v1.Kairship.ListWorkloads:output_type -> kairship.v1.ListWorkloadsResponse
-	434,  // 1552: kairship.v1.Kairship.MoveWorkload:output_type -> kairship.v1.MoveWorkloadResponse
-	461,  // 1553: kairship.v1.Kairship.PauseWorkload:output_type -> kairship.v1.PauseWorkloadResponse
-	525,  // 1554: kairship.v1.Kairship.RestartWorkload:output_type -> kairship.v1.RestartWorkloadResponse
-	528,  // 1555: kairship.v1.Kairship.ResumeWorkload:output_type -> kairship.v1.ResumeWorkloadResponse
-	536,  // 1556: kairship.v1.Kairship.RollbackWorkload:output_type -> kairship.v1.RollbackWorkloadResponse
-	541,  // 1557: kairship.v1.Kairship.ScaleWorkload:output_type -> kairship.v1.ScaleWorkloadResponse
-	554,  // 1558: kairship.v1.Kairship.SetImage:output_type -> kairship.v1.SetImageResponse
-	568,  // 1559: kairship.v1.Kairship.TriggerCronJob:output_type -> kairship.v1.TriggerCronJobResponse
-	637,  // 1560: kairship.v1.Kairship.WatchWorkloads:output_type -> kairship.v1.WatchWorkloadsResponse
-	1421, // [1421:1561] is the sub-list for method output_type
-	1281, // [1281:1421] is the sub-list for method input_type
-	1281, // [1281:1281] is the sub-list for extension type_name
-	1281, // [1281:1281] is the sub-list for extension extendee
-	0,    // [0:1281] is the sub-list for field type_name
+	753,  // 46: kairship.v1.Cluster.manifest:type_name -> google.protobuf.Value
+	349,  // 47: kairship.v1.ClusterAffinityInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
+	250,  // 48: kairship.v1.ClusterAffinityInput.field_selector:type_name -> kairship.v1.FieldSelectorInput
+	349,  // 49: kairship.v1.ClusterAffinityTermInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
+	250,  // 50: kairship.v1.ClusterAffinityTermInput.field_selector:type_name -> kairship.v1.FieldSelectorInput
+	458,  // 51: kairship.v1.ClusterAffinityTermInput.overflow_affinities:type_name -> kairship.v1.OverflowClusterAffinityInput
+	752,  // 52: kairship.v1.ClusterAvailability.from:type_name -> google.protobuf.Timestamp
+	752,  // 53: kairship.v1.ClusterAvailability.to:type_name -> google.protobuf.Timestamp
+	5,    // 54: kairship.v1.ClusterChange.type:type_name -> kairship.v1.ChangeType.Value
+	100,  // 55: kairship.v1.ClusterChange.cluster:type_name -> kairship.v1.Cluster
+	100,  // 56: kairship.v1.ClusterConnection.nodes:type_name -> kairship.v1.Cluster
+	465,  // 57: kairship.v1.ClusterConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 58: kairship.v1.ClusterConnection.freshness:type_name -> kairship.v1.Freshness
+	56,   // 59: kairship.v1.ClusterFailoverBehaviorInput.purge_mode:type_name -> kairship.v1.PurgeMode.Value
+	567,  // 60: kairship.v1.ClusterFailoverBehaviorInput.state_preservation:type_name -> kairship.v1.StatePreservationInput
+	252,  // 61: kairship.v1.ClusterLossPreview.freshness:type_name -> kairship.v1.Freshness
+	306,  // 62: kairship.v1.ClusterNode.instance:type_name -> kairship.v1.Instance
+	127,  // 63: kairship.v1.ClusterNode.conditions:type_name -> kairship.v1.Condition
+	117,  // 64: kairship.v1.ClusterNode.taints:type_name -> kairship.v1.ClusterTaint
+	453,  // 65: kairship.v1.ClusterNode.capacity:type_name -> kairship.v1.NodeResources
+	453,  // 66: kairship.v1.ClusterNode.allocatable:type_name -> kairship.v1.NodeResources
+	452,  // 67: kairship.v1.ClusterNode.allocated:type_name -> kairship.v1.NodeAllocation
+	346,  // 68: kairship.v1.ClusterNode.labels:type_name -> kairship.v1.Label
+	85,   // 69: kairship.v1.ClusterNode.annotations:type_name -> kairship.v1.Annotation
+	752,  // 70: kairship.v1.ClusterNode.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 71: kairship.v1.ClusterNode.freshness:type_name -> kairship.v1.Freshness
+	108,  // 72: kairship.v1.ClusterNodeConnection.nodes:type_name -> kairship.v1.ClusterNode
+	465,  // 73: kairship.v1.ClusterNodeConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 74: kairship.v1.ClusterNodeConnection.freshness:type_name -> kairship.v1.Freshness
+	306,  // 75: kairship.v1.ClusterOverridePolicy.instance:type_name -> kairship.v1.Instance
+	346,  // 76: kairship.v1.ClusterOverridePolicy.labels:type_name -> kairship.v1.Label
+	85,   // 77: kairship.v1.ClusterOverridePolicy.annotations:type_name -> kairship.v1.Annotation
+	752,  // 78: kairship.v1.ClusterOverridePolicy.created_at:type_name -> google.protobuf.Timestamp
+	753,  // 79: kairship.v1.ClusterOverridePolicy.manifest:type_name -> google.protobuf.Value
+	252,  // 80: kairship.v1.ClusterOverridePolicy.freshness:type_name -> kairship.v1.Freshness
+	110,  // 81: kairship.v1.ClusterOverridePolicyConnection.nodes:type_name -> kairship.v1.ClusterOverridePolicy
+	465,  // 82: kairship.v1.ClusterOverridePolicyConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 83: kairship.v1.ClusterOverridePolicyConnection.freshness:type_name -> kairship.v1.Freshness
+	570,  // 84: kairship.v1.ClusterPreferencesInput.static_weight_list:type_name -> kairship.v1.StaticClusterWeightInput
+	14,   // 85: kairship.v1.ClusterPreferencesInput.dynamic_weight:type_name -> kairship.v1.DynamicWeightFactor.Value
+	306,  // 86: kairship.v1.ClusterPropagationPolicy.instance:type_name -> kairship.v1.Instance
+	346,  // 87: kairship.v1.ClusterPropagationPolicy.labels:type_name -> kairship.v1.Label
+	85,   // 88: kairship.v1.ClusterPropagationPolicy.annotations:type_name -> kairship.v1.Annotation
+	752,  // 89: kairship.v1.ClusterPropagationPolicy.created_at:type_name -> google.protobuf.Timestamp
+	753,  // 90: kairship.v1.ClusterPropagationPolicy.manifest:type_name -> google.protobuf.Value
+	252,  // 91: kairship.v1.ClusterPropagationPolicy.freshness:type_name -> kairship.v1.Freshness
+	113,  // 92: kairship.v1.ClusterPropagationPolicyConnection.nodes:type_name -> kairship.v1.ClusterPropagationPolicy
+	465,  // 93: kairship.v1.ClusterPropagationPolicyConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 94: kairship.v1.ClusterPropagationPolicyConnection.freshness:type_name -> kairship.v1.Freshness
+	752,  // 95: kairship.v1.ClusterSummary.stale_since:type_name -> google.protobuf.Timestamp
+	511,  // 96: kairship.v1.ClusterSummary.nodes:type_name -> kairship.v1.ReadyCount
+	95,   // 97: kairship.v1.ClusterSummary.cpu:type_name -> kairship.v1.Capacity
+	95,   // 98: kairship.v1.ClusterSummary.memory:type_name -> kairship.v1.Capacity
+	752,  // 99: kairship.v1.ClusterTaint.time_added:type_name -> google.protobuf.Timestamp
+	73,   // 100: kairship.v1.ClusterTolerationInput.operator:type_name -> kairship.v1.TolerationOperator.Value
+	71,   // 101: kairship.v1.ClusterTolerationInput.effect:type_name -> kairship.v1.TaintEffect.Value
+	121,  // 102: kairship.v1.CollectedKinds.of_instance:type_name -> kairship.v1.CollectedKind
+	121,  // 103: kairship.v1.CollectedKinds.of_members:type_name -> kairship.v1.CollectedKind
+	122,  // 104: kairship.v1.CollectedKindsInput.of_instance:type_name -> kairship.v1.CollectedKindInput
+	122,  // 105: kairship.v1.CollectedKindsInput.of_members:type_name -> kairship.v1.CollectedKindInput
+	43,   // 106: kairship.v1.CommandArgsOverriderInput.operator:type_name -> kairship.v1.OverriderOperator.Value
+	752,  // 107: kairship.v1.Condition.last_transition_time:type_name -> google.protobuf.Timestamp
+	438,  // 108: kairship.v1.ContainerResourceMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
+	431,  // 109: kairship.v1.CordonMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
+	130,  // 110: kairship.v1.CordonMemberClusterResponse.result:type_name -> kairship.v1.CordonMemberClusterPayload
+	239,  // 111: kairship.v1.CordonMemberClusterResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 112: kairship.v1.CordonMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
+	110,  // 113: kairship.v1.CreateClusterOverridePolicyPayload.cluster_override_policy:type_name -> kairship.v1.ClusterOverridePolicy
+	627,  // 114: kairship.v1.CreateClusterOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 115: kairship.v1.CreateClusterOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 116: kairship.v1.CreateClusterOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	463,  // 117: kairship.v1.CreateClusterOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
+	133,  // 118: kairship.v1.CreateClusterOverridePolicyResponse.result:type_name -> kairship.v1.CreateClusterOverridePolicyPayload
+	239,  // 119: kairship.v1.CreateClusterOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 120: kairship.v1.CreateClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	113,  // 121: kairship.v1.CreateClusterPropagationPolicyPayload.cluster_propagation_policy:type_name -> kairship.v1.ClusterPropagationPolicy
+	627,  // 122: kairship.v1.CreateClusterPropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 123: kairship.v1.CreateClusterPropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 124: kairship.v1.CreateClusterPropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	508,  // 125: kairship.v1.CreateClusterPropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
+	136,  // 126: kairship.v1.CreateClusterPropagationPolicyResponse.result:type_name -> kairship.v1.CreateClusterPropagationPolicyPayload
+	239,  // 127: kairship.v1.CreateClusterPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 128: kairship.v1.CreateClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	169,  // 129: kairship.v1.CreateCronFederatedHPAPayload.cron_federated_hpa:type_name -> kairship.v1.CronFederatedHPA
+	627,  // 130: kairship.v1.CreateCronFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 131: kairship.v1.CreateCronFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 132: kairship.v1.CreateCronFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
+	173,  // 133: kairship.v1.CreateCronFederatedHPARequest.spec:type_name -> kairship.v1.CronFederatedHPASpecInput
+	139,  // 134: kairship.v1.CreateCronFederatedHPAResponse.result:type_name -> kairship.v1.CreateCronFederatedHPAPayload
+	239,  // 135: kairship.v1.CreateCronFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 136: kairship.v1.CreateCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	240,  // 137: kairship.v1.CreateFederatedHPAPayload.federated_hpa:type_name -> kairship.v1.FederatedHPA
+	627,  // 138: kairship.v1.CreateFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 139: kairship.v1.CreateFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 140: kairship.v1.CreateFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
+	244,  // 141: kairship.v1.CreateFederatedHPARequest.spec:type_name -> kairship.v1.FederatedHPASpecInput
+	142,  // 142: kairship.v1.CreateFederatedHPAResponse.result:type_name -> kairship.v1.CreateFederatedHPAPayload
+	239,  // 143: kairship.v1.CreateFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 144: kairship.v1.CreateFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	245,  // 145: kairship.v1.CreateFederatedResourceQuotaPayload.federated_resource_quota:type_name -> kairship.v1.FederatedResourceQuota
+	627,  // 146: kairship.v1.CreateFederatedResourceQuotaPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 147: kairship.v1.CreateFederatedResourceQuotaRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 148: kairship.v1.CreateFederatedResourceQuotaRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	247,  // 149: kairship.v1.CreateFederatedResourceQuotaRequest.spec:type_name -> kairship.v1.FederatedResourceQuotaSpecInput
+	145,  // 150: kairship.v1.CreateFederatedResourceQuotaResponse.result:type_name -> kairship.v1.CreateFederatedResourceQuotaPayload
+	239,  // 151: kairship.v1.CreateFederatedResourceQuotaResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 152: kairship.v1.CreateFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
+	306,  // 153: kairship.v1.CreateInstancePayload.instance:type_name -> kairship.v1.Instance
+	320,  // 154: kairship.v1.CreateInstanceRequest.components:type_name -> kairship.v1.InstanceComponentsInput
+	11,   // 155: kairship.v1.CreateInstanceRequest.deletion_policy:type_name -> kairship.v1.DeletionPolicy.Value
+	348,  // 156: kairship.v1.CreateInstanceRequest.labels:type_name -> kairship.v1.LabelInput
+	148,  // 157: kairship.v1.CreateInstanceResponse.result:type_name -> kairship.v1.CreateInstancePayload
+	239,  // 158: kairship.v1.CreateInstanceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 159: kairship.v1.CreateInstanceResponse.extensions:type_name -> google.protobuf.Struct
+	445,  // 160: kairship.v1.CreateMultiClusterServicePayload.multi_cluster_service:type_name -> kairship.v1.MultiClusterService
+	627,  // 161: kairship.v1.CreateMultiClusterServicePayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 162: kairship.v1.CreateMultiClusterServiceRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 163: kairship.v1.CreateMultiClusterServiceRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	448,  // 164: kairship.v1.CreateMultiClusterServiceRequest.spec:type_name -> kairship.v1.MultiClusterServiceSpecInput
+	151,  // 165: kairship.v1.CreateMultiClusterServiceResponse.result:type_name -> kairship.v1.CreateMultiClusterServicePayload
+	239,  // 166: kairship.v1.CreateMultiClusterServiceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 167: kairship.v1.CreateMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
+	450,  // 168: kairship.v1.CreateNamespacePayload.namespace:type_name -> kairship.v1.Namespace
+	348,  // 169: kairship.v1.CreateNamespaceRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 170: kairship.v1.CreateNamespaceRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	154,  // 171: kairship.v1.CreateNamespaceResponse.result:type_name -> kairship.v1.CreateNamespacePayload
+	239,  // 172: kairship.v1.CreateNamespaceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 173: kairship.v1.CreateNamespaceResponse.extensions:type_name -> google.protobuf.Struct
+	460,  // 174: kairship.v1.CreateOverridePolicyPayload.override_policy:type_name -> kairship.v1.OverridePolicy
+	627,  // 175: kairship.v1.CreateOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 176: kairship.v1.CreateOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 177: kairship.v1.CreateOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	463,  // 178: kairship.v1.CreateOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
+	157,  // 179: kairship.v1.CreateOverridePolicyResponse.result:type_name -> kairship.v1.CreateOverridePolicyPayload
+	239,  // 180: kairship.v1.CreateOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 181: kairship.v1.CreateOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	505,  // 182: kairship.v1.CreatePropagationPolicyPayload.propagation_policy:type_name -> kairship.v1.PropagationPolicy
+	627,  // 183: kairship.v1.CreatePropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 184: kairship.v1.CreatePropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 185: kairship.v1.CreatePropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	508,  // 186: kairship.v1.CreatePropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
+	160,  // 187: kairship.v1.CreatePropagationPolicyResponse.result:type_name -> kairship.v1.CreatePropagationPolicyPayload
+	239,  // 188: kairship.v1.CreatePropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 189: kairship.v1.CreatePropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	525,  // 190: kairship.v1.CreateServicePayload.service:type_name -> kairship.v1.Resource
+	78,   // 191: kairship.v1.CreateServiceRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	81,   // 192: kairship.v1.CreateServiceRequest.type:type_name -> kairship.v1.WorkloadServiceType.Value
+	561,  // 193: kairship.v1.CreateServiceRequest.ports:type_name -> kairship.v1.ServicePortInput
+	348,  // 194: kairship.v1.CreateServiceRequest.labels:type_name -> kairship.v1.LabelInput
+	163,  // 195: kairship.v1.CreateServiceResponse.result:type_name -> kairship.v1.CreateServicePayload
+	239,  // 196: kairship.v1.CreateServiceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 197: kairship.v1.CreateServiceResponse.extensions:type_name -> google.protobuf.Struct
+	661,  // 198: kairship.v1.CreateWorkloadRebalancerPayload.workload_rebalancer:type_name -> kairship.v1.WorkloadRebalancer
+	627,  // 199: kairship.v1.CreateWorkloadRebalancerPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 200: kairship.v1.CreateWorkloadRebalancerRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 201: kairship.v1.CreateWorkloadRebalancerRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	664,  // 202: kairship.v1.CreateWorkloadRebalancerRequest.spec:type_name -> kairship.v1.WorkloadRebalancerSpecInput
+	166,  // 203: kairship.v1.CreateWorkloadRebalancerResponse.result:type_name -> kairship.v1.CreateWorkloadRebalancerPayload
+	239,  // 204: kairship.v1.CreateWorkloadRebalancerResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 205: kairship.v1.CreateWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
+	306,  // 206: kairship.v1.CronFederatedHPA.instance:type_name -> kairship.v1.Instance
+	346,  // 207: kairship.v1.CronFederatedHPA.labels:type_name -> kairship.v1.Label
+	85,   // 208: kairship.v1.CronFederatedHPA.annotations:type_name -> kairship.v1.Annotation
+	652,  // 209: kairship.v1.CronFederatedHPA.workload:type_name -> kairship.v1.Workload
+	171,  // 210: kairship.v1.CronFederatedHPA.execution_histories:type_name -> kairship.v1.CronFederatedHPAExecutionHistory
+	752,  // 211: kairship.v1.CronFederatedHPA.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 212: kairship.v1.CronFederatedHPA.freshness:type_name -> kairship.v1.Freshness
+	753,  // 213: kairship.v1.CronFederatedHPA.manifest:type_name -> google.protobuf.Value
+	169,  // 214: kairship.v1.CronFederatedHPAConnection.nodes:type_name -> kairship.v1.CronFederatedHPA
+	465,  // 215: kairship.v1.CronFederatedHPAConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 216: kairship.v1.CronFederatedHPAConnection.freshness:type_name -> kairship.v1.Freshness
+	752,  // 217: kairship.v1.CronFederatedHPAExecutionHistory.next_execution_time:type_name -> google.protobuf.Timestamp
+	752,  // 218: kairship.v1.CronFederatedHPAExecutionHistory.last_execution_time:type_name -> google.protobuf.Timestamp
+	548,  // 219: kairship.v1.CronFederatedHPASpecInput.scale_target_ref:type_name -> kairship.v1.ScaleTargetInput
+	172,  // 220: kairship.v1.CronFederatedHPASpecInput.rules:type_name -> kairship.v1.CronFederatedHPARuleInput
+	110,  // 221: kairship.v1.DeleteClusterOverridePolicyPayload.cluster_override_policy:type_name -> kairship.v1.ClusterOverridePolicy
+	488,  // 222: kairship.v1.DeleteClusterOverridePolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
+	175,  // 223: kairship.v1.DeleteClusterOverridePolicyResponse.result:type_name -> kairship.v1.DeleteClusterOverridePolicyPayload
+	239,  // 224: kairship.v1.DeleteClusterOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 225: kairship.v1.DeleteClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	113,  // 226: kairship.v1.DeleteClusterPropagationPolicyPayload.cluster_propagation_policy:type_name -> kairship.v1.ClusterPropagationPolicy
+	488,  // 227: kairship.v1.DeleteClusterPropagationPolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
+	178,  // 228: kairship.v1.DeleteClusterPropagationPolicyResponse.result:type_name -> kairship.v1.DeleteClusterPropagationPolicyPayload
+	239,  // 229: kairship.v1.DeleteClusterPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 230: kairship.v1.DeleteClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	169,  // 231: kairship.v1.DeleteCronFederatedHPAPayload.cron_federated_hpa:type_name -> kairship.v1.CronFederatedHPA
+	181,  // 232: kairship.v1.DeleteCronFederatedHPAResponse.result:type_name -> kairship.v1.DeleteCronFederatedHPAPayload
+	239,  // 233: kairship.v1.DeleteCronFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 234: kairship.v1.DeleteCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	240,  // 235: kairship.v1.DeleteFederatedHPAPayload.federated_hpa:type_name -> kairship.v1.FederatedHPA
+	184,  // 236: kairship.v1.DeleteFederatedHPAResponse.result:type_name -> kairship.v1.DeleteFederatedHPAPayload
+	239,  // 237: kairship.v1.DeleteFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 238: kairship.v1.DeleteFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	245,  // 239: kairship.v1.DeleteFederatedResourceQuotaPayload.federated_resource_quota:type_name -> kairship.v1.FederatedResourceQuota
+	187,  // 240: kairship.v1.DeleteFederatedResourceQuotaResponse.result:type_name -> kairship.v1.DeleteFederatedResourceQuotaPayload
+	239,  // 241: kairship.v1.DeleteFederatedResourceQuotaResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 242: kairship.v1.DeleteFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
+	306,  // 243: kairship.v1.DeleteInstancePayload.instance:type_name -> kairship.v1.Instance
+	11,   // 244: kairship.v1.DeleteInstanceRequest.deletion_policy:type_name -> kairship.v1.DeletionPolicy.Value
+	190,  // 245: kairship.v1.DeleteInstanceResponse.result:type_name -> kairship.v1.DeleteInstancePayload
+	239,  // 246: kairship.v1.DeleteInstanceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 247: kairship.v1.DeleteInstanceResponse.extensions:type_name -> google.protobuf.Struct
+	445,  // 248: kairship.v1.DeleteMultiClusterServicePayload.multi_cluster_service:type_name -> kairship.v1.MultiClusterService
+	193,  // 249: kairship.v1.DeleteMultiClusterServiceResponse.result:type_name -> kairship.v1.DeleteMultiClusterServicePayload
+	239,  // 250: kairship.v1.DeleteMultiClusterServiceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 251: kairship.v1.DeleteMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
+	450,  // 252: kairship.v1.DeleteNamespacePayload.namespace:type_name -> kairship.v1.Namespace
+	196,  // 253: kairship.v1.DeleteNamespaceResponse.result:type_name -> kairship.v1.DeleteNamespacePayload
+	239,  // 254: kairship.v1.DeleteNamespaceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 255: kairship.v1.DeleteNamespaceResponse.extensions:type_name -> google.protobuf.Struct
+	460,  // 256: kairship.v1.DeleteOverridePolicyPayload.override_policy:type_name -> kairship.v1.OverridePolicy
+	488,  // 257: kairship.v1.DeleteOverridePolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
+	199,  // 258: kairship.v1.DeleteOverridePolicyResponse.result:type_name -> kairship.v1.DeleteOverridePolicyPayload
+	239,  // 259: kairship.v1.DeleteOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 260: kairship.v1.DeleteOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	505,  // 261: kairship.v1.DeletePropagationPolicyPayload.propagation_policy:type_name -> kairship.v1.PropagationPolicy
+	488,  // 262: kairship.v1.DeletePropagationPolicyPayload.used_by:type_name -> kairship.v1.PolicyUse
+	202,  // 263: kairship.v1.DeletePropagationPolicyResponse.result:type_name -> kairship.v1.DeletePropagationPolicyPayload
+	239,  // 264: kairship.v1.DeletePropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 265: kairship.v1.DeletePropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	525,  // 266: kairship.v1.DeleteResourcePayload.resource:type_name -> kairship.v1.Resource
+	12,   // 267: kairship.v1.DeleteResourceRequest.propagation_policy:type_name -> kairship.v1.DeletionPropagation.Value
+	205,  // 268: kairship.v1.DeleteResourceResponse.result:type_name -> kairship.v1.DeleteResourcePayload
+	239,  // 269: kairship.v1.DeleteResourceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 270: kairship.v1.DeleteResourceResponse.extensions:type_name -> google.protobuf.Struct
+	661,  // 271: kairship.v1.DeleteWorkloadRebalancerPayload.workload_rebalancer:type_name -> kairship.v1.WorkloadRebalancer
+	208,  // 272: kairship.v1.DeleteWorkloadRebalancerResponse.result:type_name -> kairship.v1.DeleteWorkloadRebalancerPayload
+	239,  // 273: kairship.v1.DeleteWorkloadRebalancerResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 274: kairship.v1.DeleteWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
+	668,  // 275: kairship.v1.DeployApplicationPayload.results:type_name -> kairship.v1.WrittenObject
+	90,   // 276: kairship.v1.DeployApplicationRequest.propagation_policies:type_name -> kairship.v1.ApplicationPropagationPolicyInput
+	89,   // 277: kairship.v1.DeployApplicationRequest.override_policies:type_name -> kairship.v1.ApplicationOverridePolicyInput
+	211,  // 278: kairship.v1.DeployApplicationResponse.result:type_name -> kairship.v1.DeployApplicationPayload
+	239,  // 279: kairship.v1.DeployApplicationResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 280: kairship.v1.DeployApplicationResponse.extensions:type_name -> google.protobuf.Struct
+	322,  // 281: kairship.v1.DeployApplicationToInstancesPayload.results:type_name -> kairship.v1.InstanceDeployment
+	90,   // 282: kairship.v1.DeployApplicationToInstancesRequest.propagation_policies:type_name -> kairship.v1.ApplicationPropagationPolicyInput
+	89,   // 283: kairship.v1.DeployApplicationToInstancesRequest.override_policies:type_name -> kairship.v1.ApplicationOverridePolicyInput
+	214,  // 284: kairship.v1.DeployApplicationToInstancesResponse.result:type_name -> kairship.v1.DeployApplicationToInstancesPayload
+	239,  // 285: kairship.v1.DeployApplicationToInstancesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 286: kairship.v1.DeployApplicationToInstancesResponse.extensions:type_name -> google.protobuf.Struct
+	33,   // 287: kairship.v1.DiffManifestsRequest.effects:type_name -> kairship.v1.ManifestEffect.Value
+	428,  // 288: kairship.v1.DiffManifestsResponse.result:type_name -> kairship.v1.ManifestPreview
+	239,  // 289: kairship.v1.DiffManifestsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 290: kairship.v1.DiffManifestsResponse.extensions:type_name -> google.protobuf.Struct
+	431,  // 291: kairship.v1.DrainMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
+	107,  // 292: kairship.v1.DrainMemberClusterPayload.plan:type_name -> kairship.v1.ClusterLossPreview
+	219,  // 293: kairship.v1.DrainMemberClusterResponse.result:type_name -> kairship.v1.DrainMemberClusterPayload
+	239,  // 294: kairship.v1.DrainMemberClusterResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 295: kairship.v1.DrainMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
+	248,  // 296: kairship.v1.DriftField.manager:type_name -> kairship.v1.FieldManager
+	752,  // 297: kairship.v1.Event.first_seen:type_name -> google.protobuf.Timestamp
+	752,  // 298: kairship.v1.Event.last_seen:type_name -> google.protobuf.Timestamp
+	223,  // 299: kairship.v1.EventConnection.nodes:type_name -> kairship.v1.Event
+	465,  // 300: kairship.v1.EventConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 301: kairship.v1.EventConnection.freshness:type_name -> kairship.v1.Freshness
+	78,   // 302: kairship.v1.ExplainWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	227,  // 303: kairship.v1.ExplainWorkloadResponse.result:type_name -> kairship.v1.Explanation
+	239,  // 304: kairship.v1.ExplainWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 305: kairship.v1.ExplainWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	55,   // 306: kairship.v1.Explanation.stage:type_name -> kairship.v1.PropagationStage.Value
+	17,   // 307: kairship.v1.Explanation.state:type_name -> kairship.v1.ExplanationState.Value
+	229,  // 308: kairship.v1.Explanation.steps:type_name -> kairship.v1.ExplanationStep
+	16,   // 309: kairship.v1.ExplanationReason.code:type_name -> kairship.v1.ExplanationCode.Value
+	507,  // 310: kairship.v1.ExplanationReason.policy:type_name -> kairship.v1.PropagationPolicyLike
+	462,  // 311: kairship.v1.ExplanationReason.override:type_name -> kairship.v1.OverridePolicyLike
+	475,  // 312: kairship.v1.ExplanationReason.pod:type_name -> kairship.v1.Pod
+	55,   // 313: kairship.v1.ExplanationStep.stage:type_name -> kairship.v1.PropagationStage.Value
+	17,   // 314: kairship.v1.ExplanationStep.state:type_name -> kairship.v1.ExplanationState.Value
+	752,  // 315: kairship.v1.ExplanationStep.since:type_name -> google.protobuf.Timestamp
+	228,  // 316: kairship.v1.ExplanationStep.reasons:type_name -> kairship.v1.ExplanationReason
+	232,  // 317: kairship.v1.ExportApplicationRequest.objects:type_name -> kairship.v1.ExportObjectInput
+	87,   // 318: kairship.v1.ExportApplicationResponse.result:type_name -> kairship.v1.ApplicationExport
+	239,  // 319: kairship.v1.ExportApplicationResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 320: kairship.v1.ExportApplicationResponse.extensions:type_name -> google.protobuf.Struct
+	436,  // 321: kairship.v1.ExternalMetricSourceInput.metric:type_name -> kairship.v1.MetricIdentifierInput
+	438,  // 322: kairship.v1.ExternalMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
+	88,   // 323: kairship.v1.FailoverBehaviorInput.application:type_name -> kairship.v1.ApplicationFailoverBehaviorInput
+	106,  // 324: kairship.v1.FailoverBehaviorInput.cluster:type_name -> kairship.v1.ClusterFailoverBehaviorInput
+	753,  // 325: kairship.v1.Failure.path:type_name -> google.protobuf.Value
+	754,  // 326: kairship.v1.Failure.more:type_name -> google.protobuf.Struct
+	306,  // 327: kairship.v1.FederatedHPA.instance:type_name -> kairship.v1.Instance
+	346,  // 328: kairship.v1.FederatedHPA.labels:type_name -> kairship.v1.Label
+	85,   // 329: kairship.v1.FederatedHPA.annotations:type_name -> kairship.v1.Annotation
+	243,  // 330: kairship.v1.FederatedHPA.spec:type_name -> kairship.v1.FederatedHPASpec
+	652,  // 331: kairship.v1.FederatedHPA.workload:type_name -> kairship.v1.Workload
+	242,  // 332: kairship.v1.FederatedHPA.metrics:type_name -> kairship.v1.FederatedHPAMetric
+	752,  // 333: kairship.v1.FederatedHPA.last_scale_time:type_name -> google.protobuf.Timestamp
+	127,  // 334: kairship.v1.FederatedHPA.conditions:type_name -> kairship.v1.Condition
+	752,  // 335: kairship.v1.FederatedHPA.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 336: kairship.v1.FederatedHPA.freshness:type_name -> kairship.v1.Freshness
+	753,  // 337: kairship.v1.FederatedHPA.manifest:type_name -> google.protobuf.Value
+	240,  // 338: kairship.v1.FederatedHPAConnection.nodes:type_name -> kairship.v1.FederatedHPA
+	465,  // 339: kairship.v1.FederatedHPAConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 340: kairship.v1.FederatedHPAConnection.freshness:type_name -> kairship.v1.Freshness
+	35,   // 341: kairship.v1.FederatedHPAMetric.type:type_name -> kairship.v1.MetricSourceType.Value
+	548,  // 342: kairship.v1.FederatedHPASpecInput.scale_target_ref:type_name -> kairship.v1.ScaleTargetInput
+	437,  // 343: kairship.v1.FederatedHPASpecInput.metrics:type_name -> kairship.v1.MetricSpecInput
+	552,  // 344: kairship.v1.FederatedHPASpecInput.behavior:type_name -> kairship.v1.ScalingBehaviorInput
+	306,  // 345: kairship.v1.FederatedResourceQuota.instance:type_name -> kairship.v1.Instance
+	346,  // 346: kairship.v1.FederatedResourceQuota.labels:type_name -> kairship.v1.Label
+	85,   // 347: kairship.v1.FederatedResourceQuota.annotations:type_name -> kairship.v1.Annotation
+	510,  // 348: kairship.v1.FederatedResourceQuota.overall:type_name -> kairship.v1.QuotaUse
+	115,  // 349: kairship.v1.FederatedResourceQuota.clusters:type_name -> kairship.v1.ClusterQuota
+	752,  // 350: kairship.v1.FederatedResourceQuota.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 351: kairship.v1.FederatedResourceQuota.freshness:type_name -> kairship.v1.Freshness
+	753,  // 352: kairship.v1.FederatedResourceQuota.manifest:type_name -> google.protobuf.Value
+	245,  // 353: kairship.v1.FederatedResourceQuotaConnection.nodes:type_name -> kairship.v1.FederatedResourceQuota
+	465,  // 354: kairship.v1.FederatedResourceQuotaConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 355: kairship.v1.FederatedResourceQuotaConnection.freshness:type_name -> kairship.v1.Freshness
+	531,  // 356: kairship.v1.FederatedResourceQuotaSpecInput.overall:type_name -> kairship.v1.ResourceQuantityInput
+	569,  // 357: kairship.v1.FederatedResourceQuotaSpecInput.static_assignments:type_name -> kairship.v1.StaticClusterAssignmentInput
+	752,  // 358: kairship.v1.FieldManager.time:type_name -> google.protobuf.Timestamp
+	336,  // 359: kairship.v1.FieldOverriderInput.json:type_name -> kairship.v1.JSONPatchOperationInput
+	669,  // 360: kairship.v1.FieldOverriderInput.yaml:type_name -> kairship.v1.YAMLPatchOperationInput
+	251,  // 361: kairship.v1.FieldSelectorInput.match_expressions:type_name -> kairship.v1.FieldSelectorRequirementInput
+	19,   // 362: kairship.v1.FieldSelectorRequirementInput.operator:type_name -> kairship.v1.FieldSelectorOperator.Value
+	20,   // 363: kairship.v1.Freshness.source:type_name -> kairship.v1.FreshnessSource.Value
+	752,  // 364: kairship.v1.Freshness.observed_at:type_name -> google.protobuf.Timestamp
+	110,  // 365: kairship.v1.GetClusterOverridePolicyResponse.result:type_name -> kairship.v1.ClusterOverridePolicy
+	239,  // 366: kairship.v1.GetClusterOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 367: kairship.v1.GetClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	113,  // 368: kairship.v1.GetClusterPropagationPolicyResponse.result:type_name -> kairship.v1.ClusterPropagationPolicy
+	239,  // 369: kairship.v1.GetClusterPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 370: kairship.v1.GetClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	100,  // 371: kairship.v1.GetClusterResponse.result:type_name -> kairship.v1.Cluster
+	239,  // 372: kairship.v1.GetClusterResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 373: kairship.v1.GetClusterResponse.extensions:type_name -> google.protobuf.Struct
+	169,  // 374: kairship.v1.GetCronFederatedHPAResponse.result:type_name -> kairship.v1.CronFederatedHPA
+	239,  // 375: kairship.v1.GetCronFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 376: kairship.v1.GetCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	240,  // 377: kairship.v1.GetFederatedHPAResponse.result:type_name -> kairship.v1.FederatedHPA
+	239,  // 378: kairship.v1.GetFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 379: kairship.v1.GetFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	245,  // 380: kairship.v1.GetFederatedResourceQuotaResponse.result:type_name -> kairship.v1.FederatedResourceQuota
+	239,  // 381: kairship.v1.GetFederatedResourceQuotaResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 382: kairship.v1.GetFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
+	332,  // 383: kairship.v1.GetInstanceKubeconfigResponse.result:type_name -> kairship.v1.InstanceKubeconfig
+	239,  // 384: kairship.v1.GetInstanceKubeconfigResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 385: kairship.v1.GetInstanceKubeconfigResponse.extensions:type_name -> google.protobuf.Struct
+	306,  // 386: kairship.v1.GetInstanceResponse.result:type_name -> kairship.v1.Instance
+	239,  // 387: kairship.v1.GetInstanceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 388: kairship.v1.GetInstanceResponse.extensions:type_name -> google.protobuf.Struct
+	431,  // 389: kairship.v1.GetMemberClusterResponse.result:type_name -> kairship.v1.MemberCluster
+	239,  // 390: kairship.v1.GetMemberClusterResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 391: kairship.v1.GetMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
+	434,  // 392: kairship.v1.GetMemberClusterUsageResponse.result:type_name -> kairship.v1.MemberClusterUsage
+	239,  // 393: kairship.v1.GetMemberClusterUsageResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 394: kairship.v1.GetMemberClusterUsageResponse.extensions:type_name -> google.protobuf.Struct
+	445,  // 395: kairship.v1.GetMultiClusterServiceResponse.result:type_name -> kairship.v1.MultiClusterService
+	239,  // 396: kairship.v1.GetMultiClusterServiceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 397: kairship.v1.GetMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
+	450,  // 398: kairship.v1.GetNamespaceResponse.result:type_name -> kairship.v1.Namespace
+	239,  // 399: kairship.v1.GetNamespaceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 400: kairship.v1.GetNamespaceResponse.extensions:type_name -> google.protobuf.Struct
+	460,  // 401: kairship.v1.GetOverridePolicyResponse.result:type_name -> kairship.v1.OverridePolicy
+	239,  // 402: kairship.v1.GetOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 403: kairship.v1.GetOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	505,  // 404: kairship.v1.GetPropagationPolicyResponse.result:type_name -> kairship.v1.PropagationPolicy
+	239,  // 405: kairship.v1.GetPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 406: kairship.v1.GetPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	525,  // 407: kairship.v1.GetResourceResponse.result:type_name -> kairship.v1.Resource
+	239,  // 408: kairship.v1.GetResourceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 409: kairship.v1.GetResourceResponse.extensions:type_name -> google.protobuf.Struct
+	626,  // 410: kairship.v1.GetViewerPermissionsResponse.result:type_name -> kairship.v1.ViewerCan
+	239,  // 411: kairship.v1.GetViewerPermissionsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 412: kairship.v1.GetViewerPermissionsResponse.extensions:type_name -> google.protobuf.Struct
+	625,  // 413: kairship.v1.GetViewerResponse.result:type_name -> kairship.v1.Viewer
+	239,  // 414: kairship.v1.GetViewerResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 415: kairship.v1.GetViewerResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 416: kairship.v1.GetWorkloadAvailabilityRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	752,  // 417: kairship.v1.GetWorkloadAvailabilityRequest.from:type_name -> google.protobuf.Timestamp
+	752,  // 418: kairship.v1.GetWorkloadAvailabilityRequest.to:type_name -> google.protobuf.Timestamp
+	656,  // 419: kairship.v1.GetWorkloadAvailabilityResponse.result:type_name -> kairship.v1.WorkloadAvailability
+	239,  // 420: kairship.v1.GetWorkloadAvailabilityResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 421: kairship.v1.GetWorkloadAvailabilityResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 422: kairship.v1.GetWorkloadDriftRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	652,  // 423: kairship.v1.GetWorkloadDriftResponse.result:type_name -> kairship.v1.Workload
+	239,  // 424: kairship.v1.GetWorkloadDriftResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 425: kairship.v1.GetWorkloadDriftResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 426: kairship.v1.GetWorkloadLogsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	752,  // 427: kairship.v1.GetWorkloadLogsRequest.since:type_name -> google.protobuf.Timestamp
+	481,  // 428: kairship.v1.GetWorkloadLogsResponse.result:type_name -> kairship.v1.PodLogs
+	239,  // 429: kairship.v1.GetWorkloadLogsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 430: kairship.v1.GetWorkloadLogsResponse.extensions:type_name -> google.protobuf.Struct
+	661,  // 431: kairship.v1.GetWorkloadRebalancerResponse.result:type_name -> kairship.v1.WorkloadRebalancer
+	239,  // 432: kairship.v1.GetWorkloadRebalancerResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 433: kairship.v1.GetWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 434: kairship.v1.GetWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	652,  // 435: kairship.v1.GetWorkloadResponse.result:type_name -> kairship.v1.Workload
+	239,  // 436: kairship.v1.GetWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 437: kairship.v1.GetWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 438: kairship.v1.GetWorkloadUsageRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	667,  // 439: kairship.v1.GetWorkloadUsageResponse.result:type_name -> kairship.v1.WorkloadUsage
+	239,  // 440: kairship.v1.GetWorkloadUsageResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 441: kairship.v1.GetWorkloadUsageResponse.extensions:type_name -> google.protobuf.Struct
+	542,  // 442: kairship.v1.GrantInstanceRolePayload.binding:type_name -> kairship.v1.RoleBinding
+	62,   // 443: kairship.v1.GrantInstanceRoleRequest.subject_kind:type_name -> kairship.v1.RoleSubjectKind.Value
+	27,   // 444: kairship.v1.GrantInstanceRoleRequest.role:type_name -> kairship.v1.InstanceRole.Value
+	299,  // 445: kairship.v1.GrantInstanceRoleResponse.result:type_name -> kairship.v1.GrantInstanceRolePayload
+	239,  // 446: kairship.v1.GrantInstanceRoleResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 447: kairship.v1.GrantInstanceRoleResponse.extensions:type_name -> google.protobuf.Struct
+	302,  // 448: kairship.v1.ImageConnection.nodes:type_name -> kairship.v1.Image
+	465,  // 449: kairship.v1.ImageConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 450: kairship.v1.ImageConnection.freshness:type_name -> kairship.v1.Freshness
+	305,  // 451: kairship.v1.ImageOverriderInput.predicate:type_name -> kairship.v1.ImagePredicateInput
+	21,   // 452: kairship.v1.ImageOverriderInput.component:type_name -> kairship.v1.ImageComponent.Value
+	43,   // 453: kairship.v1.ImageOverriderInput.operator:type_name -> kairship.v1.OverriderOperator.Value
+	25,   // 454: kairship.v1.Instance.mode:type_name -> kairship.v1.InstanceMode.Value
+	28,   // 455: kairship.v1.Instance.state:type_name -> kairship.v1.InstanceState.Value
+	127,  // 456: kairship.v1.Instance.conditions:type_name -> kairship.v1.Condition
+	346,  // 457: kairship.v1.Instance.labels:type_name -> kairship.v1.Label
+	335,  // 458: kairship.v1.Instance.summary:type_name -> kairship.v1.InstanceSummary
+	752,  // 459: kairship.v1.Instance.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 460: kairship.v1.Instance.freshness:type_name -> kairship.v1.Freshness
+	100,  // 461: kairship.v1.Instance.host_cluster:type_name -> kairship.v1.Cluster
+	11,   // 462: kairship.v1.Instance.deletion_policy:type_name -> kairship.v1.DeletionPolicy.Value
+	319,  // 463: kairship.v1.Instance.components:type_name -> kairship.v1.InstanceComponents
+	123,  // 464: kairship.v1.Instance.collect:type_name -> kairship.v1.CollectedKinds
+	753,  // 465: kairship.v1.Instance.manifest:type_name -> google.protobuf.Value
+	68,   // 466: kairship.v1.InstanceAPIServer.service_type:type_name -> kairship.v1.ServiceType.Value
+	314,  // 467: kairship.v1.InstanceAPIServer.extra_args:type_name -> kairship.v1.InstanceComponentArgument
+	317,  // 468: kairship.v1.InstanceAPIServer.resources:type_name -> kairship.v1.InstanceComponentResources
+	68,   // 469: kairship.v1.InstanceAPIServerInput.service_type:type_name -> kairship.v1.ServiceType.Value
+	315,  // 470: kairship.v1.InstanceAPIServerInput.extra_args:type_name -> kairship.v1.InstanceComponentArgumentInput
+	318,  // 471: kairship.v1.InstanceAPIServerInput.resources:type_name -> kairship.v1.InstanceComponentResourcesInput
+	5,    // 472: kairship.v1.InstanceChange.type:type_name -> kairship.v1.ChangeType.Value
+	306,  // 473: kairship.v1.InstanceChange.instance:type_name -> kairship.v1.Instance
+	23,   // 474: kairship.v1.InstanceCheck.name:type_name -> kairship.v1.InstanceCheckName.Value
+	314,  // 475: kairship.v1.InstanceComponent.extra_args:type_name -> kairship.v1.InstanceComponentArgument
+	317,  // 476: kairship.v1.InstanceComponent.resources:type_name -> kairship.v1.InstanceComponentResources
+	315,  // 477: kairship.v1.InstanceComponentInput.extra_args:type_name -> kairship.v1.InstanceComponentArgumentInput
+	318,  // 478: kairship.v1.InstanceComponentInput.resources:type_name -> kairship.v1.InstanceComponentResourcesInput
+	312,  // 479: kairship.v1.InstanceComponentResources.requests:type_name -> kairship.v1.InstanceComponentAmounts
+	312,  // 480: kairship.v1.InstanceComponentResources.limits:type_name -> kairship.v1.InstanceComponentAmounts
+	313,  // 481: kairship.v1.InstanceComponentResourcesInput.requests:type_name -> kairship.v1.InstanceComponentAmountsInput
+	313,  // 482: kairship.v1.InstanceComponentResourcesInput.limits:type_name -> kairship.v1.InstanceComponentAmountsInput
+	325,  // 483: kairship.v1.InstanceComponents.etcd:type_name -> kairship.v1.InstanceEtcd
+	307,  // 484: kairship.v1.InstanceComponents.api_server:type_name -> kairship.v1.InstanceAPIServer
+	311,  // 485: kairship.v1.InstanceComponents.aggregated_api_server:type_name -> kairship.v1.InstanceComponent
+	311,  // 486: kairship.v1.InstanceComponents.kube_controller_manager:type_name -> kairship.v1.InstanceComponent
+	311,  // 487: kairship.v1.InstanceComponents.controller_manager:type_name -> kairship.v1.InstanceComponent
+	311,  // 488: kairship.v1.InstanceComponents.scheduler:type_name -> kairship.v1.InstanceComponent
+	311,  // 489: kairship.v1.InstanceComponents.webhook:type_name -> kairship.v1.InstanceComponent
+	328,  // 490: kairship.v1.InstanceComponents.failover:type_name -> kairship.v1.InstanceFailover
+	323,  // 491: kairship.v1.InstanceComponents.descheduler:type_name -> kairship.v1.InstanceDescheduler
+	333,  // 492: kairship.v1.InstanceComponents.metrics_adapter:type_name -> kairship.v1.InstanceMetricsAdapter
+	330,  // 493: kairship.v1.InstanceComponents.feature_gates:type_name -> kairship.v1.InstanceFeatureGate
+	326,  // 494: kairship.v1.InstanceComponentsInput.etcd:type_name -> kairship.v1.InstanceEtcdInput
+	308,  // 495: kairship.v1.InstanceComponentsInput.api_server:type_name -> kairship.v1.InstanceAPIServerInput
+	316,  // 496: kairship.v1.InstanceComponentsInput.aggregated_api_server:type_name -> kairship.v1.InstanceComponentInput
+	316,  // 497: kairship.v1.InstanceComponentsInput.kube_controller_manager:type_name -> kairship.v1.InstanceComponentInput
+	316,  // 498: kairship.v1.InstanceComponentsInput.controller_manager:type_name -> kairship.v1.InstanceComponentInput
+	316,  // 499: kairship.v1.InstanceComponentsInput.scheduler:type_name -> kairship.v1.InstanceComponentInput
+	316,  // 500: kairship.v1.InstanceComponentsInput.webhook:type_name -> kairship.v1.InstanceComponentInput
+	329,  // 501: kairship.v1.InstanceComponentsInput.failover:type_name -> kairship.v1.InstanceFailoverInput
+	324,  // 502: kairship.v1.InstanceComponentsInput.descheduler:type_name -> kairship.v1.InstanceDeschedulerInput
+	334,  // 503: kairship.v1.InstanceComponentsInput.metrics_adapter:type_name -> kairship.v1.InstanceMetricsAdapterInput
+	331,  // 504: kairship.v1.InstanceComponentsInput.feature_gates:type_name -> kairship.v1.InstanceFeatureGateInput
+	306,  // 505: kairship.v1.InstanceConnection.nodes:type_name -> kairship.v1.Instance
+	465,  // 506: kairship.v1.InstanceConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 507: kairship.v1.InstanceConnection.freshness:type_name -> kairship.v1.Freshness
+	24,   // 508: kairship.v1.InstanceDeployment.outcome:type_name -> kairship.v1.InstanceDeploymentOutcome.Value
+	668,  // 509: kairship.v1.InstanceDeployment.results:type_name -> kairship.v1.WrittenObject
+	449,  // 510: kairship.v1.InstanceDeployment.error:type_name -> kairship.v1.MutationProblem
+	314,  // 511: kairship.v1.InstanceDescheduler.extra_args:type_name -> kairship.v1.InstanceComponentArgument
+	317,  // 512: kairship.v1.InstanceDescheduler.resources:type_name -> kairship.v1.InstanceComponentResources
+	315,  // 513: kairship.v1.InstanceDeschedulerInput.extra_args:type_name -> kairship.v1.InstanceComponentArgumentInput
+	318,  // 514: kairship.v1.InstanceDeschedulerInput.resources:type_name -> kairship.v1.InstanceComponentResourcesInput
+	317,  // 515: kairship.v1.InstanceEtcd.resources:type_name -> kairship.v1.InstanceComponentResources
+	327,  // 516: kairship.v1.InstanceEtcdInput.storage:type_name -> kairship.v1.InstanceEtcdStorageInput
+	318,  // 517: kairship.v1.InstanceEtcdInput.resources:type_name -> kairship.v1.InstanceComponentResourcesInput
+	314,  // 518: kairship.v1.InstanceMetricsAdapter.extra_args:type_name -> kairship.v1.InstanceComponentArgument
+	317,  // 519: kairship.v1.InstanceMetricsAdapter.resources:type_name -> kairship.v1.InstanceComponentResources
+	315,  // 520: kairship.v1.InstanceMetricsAdapterInput.extra_args:type_name -> kairship.v1.InstanceComponentArgumentInput
+	318,  // 521: kairship.v1.InstanceMetricsAdapterInput.resources:type_name -> kairship.v1.InstanceComponentResourcesInput
+	752,  // 522: kairship.v1.InstanceSummary.stale_since:type_name -> google.protobuf.Timestamp
+	566,  // 523: kairship.v1.InstanceSummary.stale_clusters:type_name -> kairship.v1.StaleCluster
+	511,  // 524: kairship.v1.InstanceSummary.clusters:type_name -> kairship.v1.ReadyCount
+	511,  // 525: kairship.v1.InstanceSummary.nodes:type_name -> kairship.v1.ReadyCount
+	95,   // 526: kairship.v1.InstanceSummary.cpu:type_name -> kairship.v1.Capacity
+	95,   // 527: kairship.v1.InstanceSummary.memory:type_name -> kairship.v1.Capacity
+	345,  // 528: kairship.v1.InstanceSummary.workloads:type_name -> kairship.v1.KindCount
+	345,  // 529: kairship.v1.InstanceSummary.policies:type_name -> kairship.v1.KindCount
+	345,  // 530: kairship.v1.InstanceSummary.resources:type_name -> kairship.v1.KindCount
+	43,   // 531: kairship.v1.JSONPatchOperationInput.operator:type_name -> kairship.v1.OverriderOperator.Value
+	753,  // 532: kairship.v1.JSONPatchOperationInput.value:type_name -> google.protobuf.Value
+	306,  // 533: kairship.v1.Job.instance:type_name -> kairship.v1.Instance
+	78,   // 534: kairship.v1.Job.kind:type_name -> kairship.v1.WorkloadKind.Value
+	346,  // 535: kairship.v1.Job.labels:type_name -> kairship.v1.Label
+	85,   // 536: kairship.v1.Job.annotations:type_name -> kairship.v1.Annotation
+	523,  // 537: kairship.v1.Job.replicas:type_name -> kairship.v1.ReplicaCounts
+	77,   // 538: kairship.v1.Job.health:type_name -> kairship.v1.WorkloadHealth.Value
+	507,  // 539: kairship.v1.Job.policy:type_name -> kairship.v1.PropagationPolicyLike
+	462,  // 540: kairship.v1.Job.override_policies:type_name -> kairship.v1.OverridePolicyLike
+	526,  // 541: kairship.v1.Job.binding:type_name -> kairship.v1.ResourceBinding
+	472,  // 542: kairship.v1.Job.placements:type_name -> kairship.v1.Placement
+	752,  // 543: kairship.v1.Job.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 544: kairship.v1.Job.freshness:type_name -> kairship.v1.Freshness
+	100,  // 545: kairship.v1.JoinClusterPayload.cluster:type_name -> kairship.v1.Cluster
+	338,  // 546: kairship.v1.JoinClusterResponse.result:type_name -> kairship.v1.JoinClusterPayload
+	239,  // 547: kairship.v1.JoinClusterResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 548: kairship.v1.JoinClusterResponse.extensions:type_name -> google.protobuf.Struct
+	306,  // 549: kairship.v1.KarmadaResource.instance:type_name -> kairship.v1.Instance
+	346,  // 550: kairship.v1.KarmadaResource.labels:type_name -> kairship.v1.Label
+	85,   // 551: kairship.v1.KarmadaResource.annotations:type_name -> kairship.v1.Annotation
+	752,  // 552: kairship.v1.KarmadaResource.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 553: kairship.v1.KarmadaResource.freshness:type_name -> kairship.v1.Freshness
+	5,    // 554: kairship.v1.KarmadaResourceChange.type:type_name -> kairship.v1.ChangeType.Value
+	341,  // 555: kairship.v1.KarmadaResourceChange.karmada_resource:type_name -> kairship.v1.KarmadaResource
+	343,  // 556: kairship.v1.KarmadaVersionList.nodes:type_name -> kairship.v1.KarmadaVersion
+	43,   // 557: kairship.v1.LabelAnnotationOverriderInput.operator:type_name -> kairship.v1.OverriderOperator.Value
+	348,  // 558: kairship.v1.LabelAnnotationOverriderInput.value:type_name -> kairship.v1.LabelInput
+	348,  // 559: kairship.v1.LabelSelectorInput.match_labels:type_name -> kairship.v1.LabelInput
+	350,  // 560: kairship.v1.LabelSelectorInput.match_expressions:type_name -> kairship.v1.LabelSelectorRequirementInput
+	31,   // 561: kairship.v1.LabelSelectorRequirementInput.operator:type_name -> kairship.v1.LabelSelectorOperator.Value
+	4,    // 562: kairship.v1.ListActivityRequest.ways:type_name -> kairship.v1.ActivityWay.Value
+	2,    // 563: kairship.v1.ListActivityRequest.outcomes:type_name -> kairship.v1.ActivityOutcome.Value
+	752,  // 564: kairship.v1.ListActivityRequest.from:type_name -> google.protobuf.Timestamp
+	752,  // 565: kairship.v1.ListActivityRequest.to:type_name -> google.protobuf.Timestamp
+	83,   // 566: kairship.v1.ListActivityResponse.result:type_name -> kairship.v1.ActivityEntryConnection
+	239,  // 567: kairship.v1.ListActivityResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 568: kairship.v1.ListActivityResponse.extensions:type_name -> google.protobuf.Struct
+	118,  // 569: kairship.v1.ListClusterNodesRequest.taint:type_name -> kairship.v1.ClusterTaintFilter
+	7,    // 570: kairship.v1.ListClusterNodesRequest.order_by:type_name -> kairship.v1.ClusterNodeOrderField.Value
+	42,   // 571: kairship.v1.ListClusterNodesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	109,  // 572: kairship.v1.ListClusterNodesResponse.result:type_name -> kairship.v1.ClusterNodeConnection
+	239,  // 573: kairship.v1.ListClusterNodesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 574: kairship.v1.ListClusterNodesResponse.extensions:type_name -> google.protobuf.Struct
+	487,  // 575: kairship.v1.ListClusterOverridePoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
+	51,   // 576: kairship.v1.ListClusterOverridePoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
+	42,   // 577: kairship.v1.ListClusterOverridePoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	111,  // 578: kairship.v1.ListClusterOverridePoliciesResponse.result:type_name -> kairship.v1.ClusterOverridePolicyConnection
+	239,  // 579: kairship.v1.ListClusterOverridePoliciesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 580: kairship.v1.ListClusterOverridePoliciesResponse.extensions:type_name -> google.protobuf.Struct
+	72,   // 581: kairship.v1.ListClusterOverridePolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
+	752,  // 582: kairship.v1.ListClusterOverridePolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	752,  // 583: kairship.v1.ListClusterOverridePolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	574,  // 584: kairship.v1.ListClusterOverridePolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	239,  // 585: kairship.v1.ListClusterOverridePolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 586: kairship.v1.ListClusterOverridePolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	487,  // 587: kairship.v1.ListClusterPropagationPoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
+	51,   // 588: kairship.v1.ListClusterPropagationPoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
+	42,   // 589: kairship.v1.ListClusterPropagationPoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	114,  // 590: kairship.v1.ListClusterPropagationPoliciesResponse.result:type_name -> kairship.v1.ClusterPropagationPolicyConnection
+	239,  // 591: kairship.v1.ListClusterPropagationPoliciesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 592: kairship.v1.ListClusterPropagationPoliciesResponse.extensions:type_name -> google.protobuf.Struct
+	72,   // 593: kairship.v1.ListClusterPropagationPolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
+	752,  // 594: kairship.v1.ListClusterPropagationPolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	752,  // 595: kairship.v1.ListClusterPropagationPolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	574,  // 596: kairship.v1.ListClusterPropagationPolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	239,  // 597: kairship.v1.ListClusterPropagationPolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 598: kairship.v1.ListClusterPropagationPolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 599: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
+	486,  // 600: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
+	77,   // 601: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
+	79,   // 602: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
+	42,   // 603: kairship.v1.ListClusterPropagationPolicyWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	659,  // 604: kairship.v1.ListClusterPropagationPolicyWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
+	239,  // 605: kairship.v1.ListClusterPropagationPolicyWorkloadsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 606: kairship.v1.ListClusterPropagationPolicyWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
+	9,    // 607: kairship.v1.ListClustersRequest.type:type_name -> kairship.v1.ClusterType.Value
+	8,    // 608: kairship.v1.ListClustersRequest.order_by:type_name -> kairship.v1.ClusterOrderField.Value
+	42,   // 609: kairship.v1.ListClustersRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	105,  // 610: kairship.v1.ListClustersResponse.result:type_name -> kairship.v1.ClusterConnection
+	239,  // 611: kairship.v1.ListClustersResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 612: kairship.v1.ListClustersResponse.extensions:type_name -> google.protobuf.Struct
+	30,   // 613: kairship.v1.ListCronFederatedHPAsRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
+	42,   // 614: kairship.v1.ListCronFederatedHPAsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	170,  // 615: kairship.v1.ListCronFederatedHPAsResponse.result:type_name -> kairship.v1.CronFederatedHPAConnection
+	239,  // 616: kairship.v1.ListCronFederatedHPAsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 617: kairship.v1.ListCronFederatedHPAsResponse.extensions:type_name -> google.protobuf.Struct
+	30,   // 618: kairship.v1.ListFederatedHPAsRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
+	42,   // 619: kairship.v1.ListFederatedHPAsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	241,  // 620: kairship.v1.ListFederatedHPAsResponse.result:type_name -> kairship.v1.FederatedHPAConnection
+	239,  // 621: kairship.v1.ListFederatedHPAsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 622: kairship.v1.ListFederatedHPAsResponse.extensions:type_name -> google.protobuf.Struct
+	30,   // 623: kairship.v1.ListFederatedResourceQuotasRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
+	42,   // 624: kairship.v1.ListFederatedResourceQuotasRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	246,  // 625: kairship.v1.ListFederatedResourceQuotasResponse.result:type_name -> kairship.v1.FederatedResourceQuotaConnection
+	239,  // 626: kairship.v1.ListFederatedResourceQuotasResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 627: kairship.v1.ListFederatedResourceQuotasResponse.extensions:type_name -> google.protobuf.Struct
+	22,   // 628: kairship.v1.ListImagesRequest.order_by:type_name -> kairship.v1.ImageOrderField.Value
+	42,   // 629: kairship.v1.ListImagesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	303,  // 630: kairship.v1.ListImagesResponse.result:type_name -> kairship.v1.ImageConnection
+	239,  // 631: kairship.v1.ListImagesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 632: kairship.v1.ListImagesResponse.extensions:type_name -> google.protobuf.Struct
+	15,   // 633: kairship.v1.ListInstanceEventsRequest.order_by:type_name -> kairship.v1.EventOrderField.Value
+	42,   // 634: kairship.v1.ListInstanceEventsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	224,  // 635: kairship.v1.ListInstanceEventsResponse.result:type_name -> kairship.v1.EventConnection
+	239,  // 636: kairship.v1.ListInstanceEventsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 637: kairship.v1.ListInstanceEventsResponse.extensions:type_name -> google.protobuf.Struct
+	49,   // 638: kairship.v1.ListInstancePodsRequest.phase:type_name -> kairship.v1.PodPhase.Value
+	48,   // 639: kairship.v1.ListInstancePodsRequest.order_by:type_name -> kairship.v1.PodOrderField.Value
+	42,   // 640: kairship.v1.ListInstancePodsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	476,  // 641: kairship.v1.ListInstancePodsResponse.result:type_name -> kairship.v1.PodConnection
+	239,  // 642: kairship.v1.ListInstancePodsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 643: kairship.v1.ListInstancePodsResponse.extensions:type_name -> google.protobuf.Struct
+	60,   // 644: kairship.v1.ListInstanceResourcesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
+	42,   // 645: kairship.v1.ListInstanceResourcesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	528,  // 646: kairship.v1.ListInstanceResourcesResponse.result:type_name -> kairship.v1.ResourceConnection
+	239,  // 647: kairship.v1.ListInstanceResourcesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 648: kairship.v1.ListInstanceResourcesResponse.extensions:type_name -> google.protobuf.Struct
+	72,   // 649: kairship.v1.ListInstanceTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
+	752,  // 650: kairship.v1.ListInstanceTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	752,  // 651: kairship.v1.ListInstanceTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	575,  // 652: kairship.v1.ListInstanceTimelineRequest.object:type_name -> kairship.v1.TimelineObject
+	574,  // 653: kairship.v1.ListInstanceTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	239,  // 654: kairship.v1.ListInstanceTimelineResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 655: kairship.v1.ListInstanceTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 656: kairship.v1.ListInstanceWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
+	486,  // 657: kairship.v1.ListInstanceWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
+	77,   // 658: kairship.v1.ListInstanceWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
+	79,   // 659: kairship.v1.ListInstanceWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
+	42,   // 660: kairship.v1.ListInstanceWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	659,  // 661: kairship.v1.ListInstanceWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
+	239,  // 662: kairship.v1.ListInstanceWorkloadsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 663: kairship.v1.ListInstanceWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
+	25,   // 664: kairship.v1.ListInstancesRequest.mode:type_name -> kairship.v1.InstanceMode.Value
+	28,   // 665: kairship.v1.ListInstancesRequest.state:type_name -> kairship.v1.InstanceState.Value
+	26,   // 666: kairship.v1.ListInstancesRequest.order_by:type_name -> kairship.v1.InstanceOrderField.Value
+	42,   // 667: kairship.v1.ListInstancesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	321,  // 668: kairship.v1.ListInstancesResponse.result:type_name -> kairship.v1.InstanceConnection
+	239,  // 669: kairship.v1.ListInstancesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 670: kairship.v1.ListInstancesResponse.extensions:type_name -> google.protobuf.Struct
+	344,  // 671: kairship.v1.ListKarmadaVersionsResponse.result:type_name -> kairship.v1.KarmadaVersionList
+	239,  // 672: kairship.v1.ListKarmadaVersionsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 673: kairship.v1.ListKarmadaVersionsResponse.extensions:type_name -> google.protobuf.Struct
+	60,   // 674: kairship.v1.ListMemberClusterResourcesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
+	42,   // 675: kairship.v1.ListMemberClusterResourcesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	528,  // 676: kairship.v1.ListMemberClusterResourcesResponse.result:type_name -> kairship.v1.ResourceConnection
+	239,  // 677: kairship.v1.ListMemberClusterResourcesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 678: kairship.v1.ListMemberClusterResourcesResponse.extensions:type_name -> google.protobuf.Struct
+	72,   // 679: kairship.v1.ListMemberClusterTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
+	752,  // 680: kairship.v1.ListMemberClusterTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	752,  // 681: kairship.v1.ListMemberClusterTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	574,  // 682: kairship.v1.ListMemberClusterTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	239,  // 683: kairship.v1.ListMemberClusterTimelineResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 684: kairship.v1.ListMemberClusterTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	118,  // 685: kairship.v1.ListMemberClustersRequest.taint:type_name -> kairship.v1.ClusterTaintFilter
+	34,   // 686: kairship.v1.ListMemberClustersRequest.order_by:type_name -> kairship.v1.MemberClusterOrderField.Value
+	42,   // 687: kairship.v1.ListMemberClustersRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	433,  // 688: kairship.v1.ListMemberClustersResponse.result:type_name -> kairship.v1.MemberClusterConnection
+	239,  // 689: kairship.v1.ListMemberClustersResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 690: kairship.v1.ListMemberClustersResponse.extensions:type_name -> google.protobuf.Struct
+	30,   // 691: kairship.v1.ListMultiClusterServicesRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
+	42,   // 692: kairship.v1.ListMultiClusterServicesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	446,  // 693: kairship.v1.ListMultiClusterServicesResponse.result:type_name -> kairship.v1.MultiClusterServiceConnection
+	239,  // 694: kairship.v1.ListMultiClusterServicesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 695: kairship.v1.ListMultiClusterServicesResponse.extensions:type_name -> google.protobuf.Struct
+	37,   // 696: kairship.v1.ListNamespacesRequest.order_by:type_name -> kairship.v1.NamespaceOrderField.Value
+	42,   // 697: kairship.v1.ListNamespacesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	451,  // 698: kairship.v1.ListNamespacesResponse.result:type_name -> kairship.v1.NamespaceConnection
+	239,  // 699: kairship.v1.ListNamespacesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 700: kairship.v1.ListNamespacesResponse.extensions:type_name -> google.protobuf.Struct
+	487,  // 701: kairship.v1.ListOverridePoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
+	51,   // 702: kairship.v1.ListOverridePoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
+	42,   // 703: kairship.v1.ListOverridePoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	461,  // 704: kairship.v1.ListOverridePoliciesResponse.result:type_name -> kairship.v1.OverridePolicyConnection
+	239,  // 705: kairship.v1.ListOverridePoliciesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 706: kairship.v1.ListOverridePoliciesResponse.extensions:type_name -> google.protobuf.Struct
+	72,   // 707: kairship.v1.ListOverridePolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
+	752,  // 708: kairship.v1.ListOverridePolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	752,  // 709: kairship.v1.ListOverridePolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	574,  // 710: kairship.v1.ListOverridePolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	239,  // 711: kairship.v1.ListOverridePolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 712: kairship.v1.ListOverridePolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	49,   // 713: kairship.v1.ListPodsRequest.phase:type_name -> kairship.v1.PodPhase.Value
+	48,   // 714: kairship.v1.ListPodsRequest.order_by:type_name -> kairship.v1.PodOrderField.Value
+	42,   // 715: kairship.v1.ListPodsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	476,  // 716: kairship.v1.ListPodsResponse.result:type_name -> kairship.v1.PodConnection
+	239,  // 717: kairship.v1.ListPodsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 718: kairship.v1.ListPodsResponse.extensions:type_name -> google.protobuf.Struct
+	487,  // 719: kairship.v1.ListPropagationPoliciesRequest.selects:type_name -> kairship.v1.PolicySelectsInput
+	51,   // 720: kairship.v1.ListPropagationPoliciesRequest.order_by:type_name -> kairship.v1.PolicyOrderField.Value
+	42,   // 721: kairship.v1.ListPropagationPoliciesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	506,  // 722: kairship.v1.ListPropagationPoliciesResponse.result:type_name -> kairship.v1.PropagationPolicyConnection
+	239,  // 723: kairship.v1.ListPropagationPoliciesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 724: kairship.v1.ListPropagationPoliciesResponse.extensions:type_name -> google.protobuf.Struct
+	72,   // 725: kairship.v1.ListPropagationPolicyTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
+	752,  // 726: kairship.v1.ListPropagationPolicyTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	752,  // 727: kairship.v1.ListPropagationPolicyTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	574,  // 728: kairship.v1.ListPropagationPolicyTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	239,  // 729: kairship.v1.ListPropagationPolicyTimelineResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 730: kairship.v1.ListPropagationPolicyTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 731: kairship.v1.ListPropagationPolicyWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
+	486,  // 732: kairship.v1.ListPropagationPolicyWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
+	77,   // 733: kairship.v1.ListPropagationPolicyWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
+	79,   // 734: kairship.v1.ListPropagationPolicyWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
+	42,   // 735: kairship.v1.ListPropagationPolicyWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	659,  // 736: kairship.v1.ListPropagationPolicyWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
+	239,  // 737: kairship.v1.ListPropagationPolicyWorkloadsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 738: kairship.v1.ListPropagationPolicyWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
+	60,   // 739: kairship.v1.ListResourcesRequest.order_by:type_name -> kairship.v1.ResourceOrderField.Value
+	42,   // 740: kairship.v1.ListResourcesRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	528,  // 741: kairship.v1.ListResourcesResponse.result:type_name -> kairship.v1.ResourceConnection
+	239,  // 742: kairship.v1.ListResourcesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 743: kairship.v1.ListResourcesResponse.extensions:type_name -> google.protobuf.Struct
+	27,   // 744: kairship.v1.ListRoleBindingsRequest.roles:type_name -> kairship.v1.InstanceRole.Value
+	61,   // 745: kairship.v1.ListRoleBindingsRequest.source:type_name -> kairship.v1.RoleBindingSource.Value
+	543,  // 746: kairship.v1.ListRoleBindingsResponse.result:type_name -> kairship.v1.RoleBindingConnection
+	239,  // 747: kairship.v1.ListRoleBindingsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 748: kairship.v1.ListRoleBindingsResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 749: kairship.v1.ListWorkloadEventsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	224,  // 750: kairship.v1.ListWorkloadEventsResponse.result:type_name -> kairship.v1.EventConnection
+	239,  // 751: kairship.v1.ListWorkloadEventsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 752: kairship.v1.ListWorkloadEventsResponse.extensions:type_name -> google.protobuf.Struct
+	30,   // 753: kairship.v1.ListWorkloadRebalancersRequest.order_by:type_name -> kairship.v1.KarmadaResourceOrderField.Value
+	42,   // 754: kairship.v1.ListWorkloadRebalancersRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	662,  // 755: kairship.v1.ListWorkloadRebalancersResponse.result:type_name -> kairship.v1.WorkloadRebalancerConnection
+	239,  // 756: kairship.v1.ListWorkloadRebalancersResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 757: kairship.v1.ListWorkloadRebalancersResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 758: kairship.v1.ListWorkloadRevisionsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	666,  // 759: kairship.v1.ListWorkloadRevisionsResponse.result:type_name -> kairship.v1.WorkloadRevisionList
+	239,  // 760: kairship.v1.ListWorkloadRevisionsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 761: kairship.v1.ListWorkloadRevisionsResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 762: kairship.v1.ListWorkloadTimelineRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	72,   // 763: kairship.v1.ListWorkloadTimelineRequest.changes:type_name -> kairship.v1.TimelineChange.Value
+	752,  // 764: kairship.v1.ListWorkloadTimelineRequest.from:type_name -> google.protobuf.Timestamp
+	752,  // 765: kairship.v1.ListWorkloadTimelineRequest.to:type_name -> google.protobuf.Timestamp
+	574,  // 766: kairship.v1.ListWorkloadTimelineResponse.result:type_name -> kairship.v1.TimelineEntryConnection
+	239,  // 767: kairship.v1.ListWorkloadTimelineResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 768: kairship.v1.ListWorkloadTimelineResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 769: kairship.v1.ListWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
+	486,  // 770: kairship.v1.ListWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
+	77,   // 771: kairship.v1.ListWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
+	79,   // 772: kairship.v1.ListWorkloadsRequest.order_by:type_name -> kairship.v1.WorkloadOrderField.Value
+	42,   // 773: kairship.v1.ListWorkloadsRequest.direction:type_name -> kairship.v1.OrderDirection.Value
+	659,  // 774: kairship.v1.ListWorkloadsResponse.result:type_name -> kairship.v1.WorkloadConnection
+	239,  // 775: kairship.v1.ListWorkloadsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 776: kairship.v1.ListWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
+	252,  // 777: kairship.v1.ManifestPreview.freshness:type_name -> kairship.v1.Freshness
+	429,  // 778: kairship.v1.ManifestPreview.items:type_name -> kairship.v1.ManifestPreviewItem
+	33,   // 779: kairship.v1.ManifestPreviewItem.effect:type_name -> kairship.v1.ManifestEffect.Value
+	427,  // 780: kairship.v1.ManifestPreviewItem.fields:type_name -> kairship.v1.ManifestChange
+	32,   // 781: kairship.v1.ManifestResult.action:type_name -> kairship.v1.ManifestAction.Value
+	525,  // 782: kairship.v1.ManifestResult.resource:type_name -> kairship.v1.Resource
+	449,  // 783: kairship.v1.ManifestResult.error:type_name -> kairship.v1.MutationProblem
+	306,  // 784: kairship.v1.MemberCluster.instance:type_name -> kairship.v1.Instance
+	100,  // 785: kairship.v1.MemberCluster.cluster:type_name -> kairship.v1.Cluster
+	70,   // 786: kairship.v1.MemberCluster.sync_mode:type_name -> kairship.v1.SyncMode.Value
+	127,  // 787: kairship.v1.MemberCluster.conditions:type_name -> kairship.v1.Condition
+	117,  // 788: kairship.v1.MemberCluster.taints:type_name -> kairship.v1.ClusterTaint
+	511,  // 789: kairship.v1.MemberCluster.nodes:type_name -> kairship.v1.ReadyCount
+	95,   // 790: kairship.v1.MemberCluster.cpu:type_name -> kairship.v1.Capacity
+	95,   // 791: kairship.v1.MemberCluster.memory:type_name -> kairship.v1.Capacity
+	346,  // 792: kairship.v1.MemberCluster.labels:type_name -> kairship.v1.Label
+	85,   // 793: kairship.v1.MemberCluster.annotations:type_name -> kairship.v1.Annotation
+	752,  // 794: kairship.v1.MemberCluster.created_at:type_name -> google.protobuf.Timestamp
+	753,  // 795: kairship.v1.MemberCluster.manifest:type_name -> google.protobuf.Value
+	252,  // 796: kairship.v1.MemberCluster.freshness:type_name -> kairship.v1.Freshness
+	5,    // 797: kairship.v1.MemberClusterChange.type:type_name -> kairship.v1.ChangeType.Value
+	431,  // 798: kairship.v1.MemberClusterChange.member_cluster:type_name -> kairship.v1.MemberCluster
+	431,  // 799: kairship.v1.MemberClusterConnection.nodes:type_name -> kairship.v1.MemberCluster
+	465,  // 800: kairship.v1.MemberClusterConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 801: kairship.v1.MemberClusterConnection.freshness:type_name -> kairship.v1.Freshness
+	752,  // 802: kairship.v1.MemberClusterUsage.measured_at:type_name -> google.protobuf.Timestamp
+	752,  // 803: kairship.v1.MemberObject.created_at:type_name -> google.protobuf.Timestamp
+	349,  // 804: kairship.v1.MetricIdentifierInput.selector:type_name -> kairship.v1.LabelSelectorInput
+	35,   // 805: kairship.v1.MetricSpecInput.type:type_name -> kairship.v1.MetricSourceType.Value
+	454,  // 806: kairship.v1.MetricSpecInput.object:type_name -> kairship.v1.ObjectMetricSourceInput
+	482,  // 807: kairship.v1.MetricSpecInput.pods:type_name -> kairship.v1.PodsMetricSourceInput
+	529,  // 808: kairship.v1.MetricSpecInput.resource:type_name -> kairship.v1.ResourceMetricSourceInput
+	129,  // 809: kairship.v1.MetricSpecInput.container_resource:type_name -> kairship.v1.ContainerResourceMetricSourceInput
+	237,  // 810: kairship.v1.MetricSpecInput.external:type_name -> kairship.v1.ExternalMetricSourceInput
+	36,   // 811: kairship.v1.MetricTargetInput.type:type_name -> kairship.v1.MetricTargetType.Value
+	100,  // 812: kairship.v1.MoveClusterPayload.cluster:type_name -> kairship.v1.Cluster
+	503,  // 813: kairship.v1.MoveClusterPayload.blocked_by:type_name -> kairship.v1.PropagatedObjects
+	439,  // 814: kairship.v1.MoveClusterResponse.result:type_name -> kairship.v1.MoveClusterPayload
+	239,  // 815: kairship.v1.MoveClusterResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 816: kairship.v1.MoveClusterResponse.extensions:type_name -> google.protobuf.Struct
+	485,  // 817: kairship.v1.MoveWorkloadPayload.preview:type_name -> kairship.v1.PolicyPreview
+	78,   // 818: kairship.v1.MoveWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	442,  // 819: kairship.v1.MoveWorkloadResponse.result:type_name -> kairship.v1.MoveWorkloadPayload
+	239,  // 820: kairship.v1.MoveWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 821: kairship.v1.MoveWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	306,  // 822: kairship.v1.MultiClusterService.instance:type_name -> kairship.v1.Instance
+	346,  // 823: kairship.v1.MultiClusterService.labels:type_name -> kairship.v1.Label
+	85,   // 824: kairship.v1.MultiClusterService.annotations:type_name -> kairship.v1.Annotation
+	447,  // 825: kairship.v1.MultiClusterService.spec:type_name -> kairship.v1.MultiClusterServiceSpec
+	525,  // 826: kairship.v1.MultiClusterService.service:type_name -> kairship.v1.Resource
+	425,  // 827: kairship.v1.MultiClusterService.load_balancer_ingress:type_name -> kairship.v1.LoadBalancerIngress
+	127,  // 828: kairship.v1.MultiClusterService.conditions:type_name -> kairship.v1.Condition
+	752,  // 829: kairship.v1.MultiClusterService.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 830: kairship.v1.MultiClusterService.freshness:type_name -> kairship.v1.Freshness
+	753,  // 831: kairship.v1.MultiClusterService.manifest:type_name -> google.protobuf.Value
+	445,  // 832: kairship.v1.MultiClusterServiceConnection.nodes:type_name -> kairship.v1.MultiClusterService
+	465,  // 833: kairship.v1.MultiClusterServiceConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 834: kairship.v1.MultiClusterServiceConnection.freshness:type_name -> kairship.v1.Freshness
+	18,   // 835: kairship.v1.MultiClusterServiceSpec.types:type_name -> kairship.v1.ExposureType.Value
+	18,   // 836: kairship.v1.MultiClusterServiceSpecInput.types:type_name -> kairship.v1.ExposureType.Value
+	235,  // 837: kairship.v1.MultiClusterServiceSpecInput.ports:type_name -> kairship.v1.ExposurePortInput
+	236,  // 838: kairship.v1.MultiClusterServiceSpecInput.range:type_name -> kairship.v1.ExposureRangeInput
+	560,  // 839: kairship.v1.MultiClusterServiceSpecInput.provider_clusters:type_name -> kairship.v1.ServiceClusterInput
+	560,  // 840: kairship.v1.MultiClusterServiceSpecInput.consumer_clusters:type_name -> kairship.v1.ServiceClusterInput
+	306,  // 841: kairship.v1.Namespace.instance:type_name -> kairship.v1.Instance
+	346,  // 842: kairship.v1.Namespace.labels:type_name -> kairship.v1.Label
+	85,   // 843: kairship.v1.Namespace.annotations:type_name -> kairship.v1.Annotation
+	752,  // 844: kairship.v1.Namespace.created_at:type_name -> google.protobuf.Timestamp
+	753,  // 845: kairship.v1.Namespace.manifest:type_name -> google.protobuf.Value
+	252,  // 846: kairship.v1.Namespace.freshness:type_name -> kairship.v1.Freshness
+	450,  // 847: kairship.v1.NamespaceConnection.nodes:type_name -> kairship.v1.Namespace
+	465,  // 848: kairship.v1.NamespaceConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 849: kairship.v1.NamespaceConnection.freshness:type_name -> kairship.v1.Freshness
+	548,  // 850: kairship.v1.ObjectMetricSourceInput.described_object:type_name -> kairship.v1.ScaleTargetInput
+	438,  // 851: kairship.v1.ObjectMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
+	436,  // 852: kairship.v1.ObjectMetricSourceInput.metric:type_name -> kairship.v1.MetricIdentifierInput
+	38,   // 853: kairship.v1.OperationProgress.kind:type_name -> kairship.v1.OperationKind.Value
+	39,   // 854: kairship.v1.OperationProgress.state:type_name -> kairship.v1.OperationState.Value
+	457,  // 855: kairship.v1.OperationProgress.steps:type_name -> kairship.v1.OperationStep
+	455,  // 856: kairship.v1.OperationProgress.clusters:type_name -> kairship.v1.OperationCluster
+	40,   // 857: kairship.v1.OperationStep.name:type_name -> kairship.v1.OperationStepName.Value
+	41,   // 858: kairship.v1.OperationStep.state:type_name -> kairship.v1.OperationStepState.Value
+	349,  // 859: kairship.v1.OverflowClusterAffinityInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
+	250,  // 860: kairship.v1.OverflowClusterAffinityInput.field_selector:type_name -> kairship.v1.FieldSelectorInput
+	91,   // 861: kairship.v1.OverriddenImage.override:type_name -> kairship.v1.AppliedOverride
+	306,  // 862: kairship.v1.OverridePolicy.instance:type_name -> kairship.v1.Instance
+	346,  // 863: kairship.v1.OverridePolicy.labels:type_name -> kairship.v1.Label
+	85,   // 864: kairship.v1.OverridePolicy.annotations:type_name -> kairship.v1.Annotation
+	752,  // 865: kairship.v1.OverridePolicy.created_at:type_name -> google.protobuf.Timestamp
+	753,  // 866: kairship.v1.OverridePolicy.manifest:type_name -> google.protobuf.Value
+	252,  // 867: kairship.v1.OverridePolicy.freshness:type_name -> kairship.v1.Freshness
+	460,  // 868: kairship.v1.OverridePolicyConnection.nodes:type_name -> kairship.v1.OverridePolicy
+	465,  // 869: kairship.v1.OverridePolicyConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 870: kairship.v1.OverridePolicyConnection.freshness:type_name -> kairship.v1.Freshness
+	532,  // 871: kairship.v1.OverrideSpecInput.resource_selectors:type_name -> kairship.v1.ResourceSelectorInput
+	547,  // 872: kairship.v1.OverrideSpecInput.override_rules:type_name -> kairship.v1.RuleWithClusterInput
+	101,  // 873: kairship.v1.OverrideSpecInput.target_cluster:type_name -> kairship.v1.ClusterAffinityInput
+	464,  // 874: kairship.v1.OverrideSpecInput.overriders:type_name -> kairship.v1.OverridersInput
+	474,  // 875: kairship.v1.OverridersInput.plaintext:type_name -> kairship.v1.PlaintextOverriderInput
+	304,  // 876: kairship.v1.OverridersInput.image_overrider:type_name -> kairship.v1.ImageOverriderInput
+	125,  // 877: kairship.v1.OverridersInput.command_overrider:type_name -> kairship.v1.CommandArgsOverriderInput
+	125,  // 878: kairship.v1.OverridersInput.args_overrider:type_name -> kairship.v1.CommandArgsOverriderInput
+	347,  // 879: kairship.v1.OverridersInput.labels_overrider:type_name -> kairship.v1.LabelAnnotationOverriderInput
+	347,  // 880: kairship.v1.OverridersInput.annotations_overrider:type_name -> kairship.v1.LabelAnnotationOverriderInput
+	249,  // 881: kairship.v1.OverridersInput.field_overrider:type_name -> kairship.v1.FieldOverriderInput
+	525,  // 882: kairship.v1.PatchResourcePayload.resource:type_name -> kairship.v1.Resource
+	44,   // 883: kairship.v1.PatchResourceRequest.type:type_name -> kairship.v1.PatchType.Value
+	753,  // 884: kairship.v1.PatchResourceRequest.patch:type_name -> google.protobuf.Value
+	466,  // 885: kairship.v1.PatchResourceResponse.result:type_name -> kairship.v1.PatchResourcePayload
+	239,  // 886: kairship.v1.PatchResourceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 887: kairship.v1.PatchResourceResponse.extensions:type_name -> google.protobuf.Struct
+	652,  // 888: kairship.v1.PauseWorkloadPayload.workload:type_name -> kairship.v1.Workload
+	78,   // 889: kairship.v1.PauseWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	469,  // 890: kairship.v1.PauseWorkloadResponse.result:type_name -> kairship.v1.PauseWorkloadPayload
+	239,  // 891: kairship.v1.PauseWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 892: kairship.v1.PauseWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	431,  // 893: kairship.v1.Placement.member_cluster:type_name -> kairship.v1.MemberCluster
+	77,   // 894: kairship.v1.Placement.health:type_name -> kairship.v1.WorkloadHealth.Value
+	91,   // 895: kairship.v1.Placement.overrides:type_name -> kairship.v1.AppliedOverride
+	435,  // 896: kairship.v1.Placement.object:type_name -> kairship.v1.MemberObject
+	473,  // 897: kairship.v1.Placement.drift:type_name -> kairship.v1.PlacementDrift
+	13,   // 898: kairship.v1.PlacementDrift.action:type_name -> kairship.v1.DriftAction.Value
+	222,  // 899: kairship.v1.PlacementDrift.fields:type_name -> kairship.v1.DriftField
+	43,   // 900: kairship.v1.PlaintextOverriderInput.operator:type_name -> kairship.v1.OverriderOperator.Value
+	753,  // 901: kairship.v1.PlaintextOverriderInput.value:type_name -> google.protobuf.Value
+	306,  // 902: kairship.v1.Pod.instance:type_name -> kairship.v1.Instance
+	431,  // 903: kairship.v1.Pod.member_cluster:type_name -> kairship.v1.MemberCluster
+	346,  // 904: kairship.v1.Pod.labels:type_name -> kairship.v1.Label
+	49,   // 905: kairship.v1.Pod.phase:type_name -> kairship.v1.PodPhase.Value
+	127,  // 906: kairship.v1.Pod.conditions:type_name -> kairship.v1.Condition
+	477,  // 907: kairship.v1.Pod.containers:type_name -> kairship.v1.PodContainer
+	126,  // 908: kairship.v1.Pod.requests:type_name -> kairship.v1.ComputeResources
+	126,  // 909: kairship.v1.Pod.limits:type_name -> kairship.v1.ComputeResources
+	752,  // 910: kairship.v1.Pod.created_at:type_name -> google.protobuf.Timestamp
+	475,  // 911: kairship.v1.PodConnection.nodes:type_name -> kairship.v1.Pod
+	465,  // 912: kairship.v1.PodConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 913: kairship.v1.PodConnection.freshness:type_name -> kairship.v1.Freshness
+	46,   // 914: kairship.v1.PodContainer.type:type_name -> kairship.v1.PodContainerType.Value
+	45,   // 915: kairship.v1.PodContainer.state:type_name -> kairship.v1.PodContainerState.Value
+	752,  // 916: kairship.v1.PodContainer.started_at:type_name -> google.protobuf.Timestamp
+	47,   // 917: kairship.v1.PodLogEvent.type:type_name -> kairship.v1.PodLogEventType.Value
+	752,  // 918: kairship.v1.PodLogEvent.time:type_name -> google.protobuf.Timestamp
+	752,  // 919: kairship.v1.PodLogLine.time:type_name -> google.protobuf.Timestamp
+	479,  // 920: kairship.v1.PodLogs.lines:type_name -> kairship.v1.PodLogLine
+	480,  // 921: kairship.v1.PodLogs.omitted:type_name -> kairship.v1.PodLogOmission
+	252,  // 922: kairship.v1.PodLogs.freshness:type_name -> kairship.v1.Freshness
+	436,  // 923: kairship.v1.PodsMetricSourceInput.metric:type_name -> kairship.v1.MetricIdentifierInput
+	438,  // 924: kairship.v1.PodsMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
+	5,    // 925: kairship.v1.PolicyChange.type:type_name -> kairship.v1.ChangeType.Value
+	483,  // 926: kairship.v1.PolicyChange.policy:type_name -> kairship.v1.Policy
+	252,  // 927: kairship.v1.PolicyPreview.freshness:type_name -> kairship.v1.Freshness
+	348,  // 928: kairship.v1.PolicySelectsInput.labels:type_name -> kairship.v1.LabelInput
+	489,  // 929: kairship.v1.PolicyUse.users:type_name -> kairship.v1.PolicyUser
+	428,  // 930: kairship.v1.PreviewApplyResponse.result:type_name -> kairship.v1.ManifestPreview
+	239,  // 931: kairship.v1.PreviewApplyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 932: kairship.v1.PreviewApplyResponse.extensions:type_name -> google.protobuf.Struct
+	6,    // 933: kairship.v1.PreviewClusterLossRequest.mode:type_name -> kairship.v1.ClusterLossMode.Value
+	119,  // 934: kairship.v1.PreviewClusterLossRequest.taints:type_name -> kairship.v1.ClusterTaintInput
+	492,  // 935: kairship.v1.PreviewClusterLossRequest.assume:type_name -> kairship.v1.PreviewAssumptionsInput
+	107,  // 936: kairship.v1.PreviewClusterLossResponse.result:type_name -> kairship.v1.ClusterLossPreview
+	239,  // 937: kairship.v1.PreviewClusterLossResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 938: kairship.v1.PreviewClusterLossResponse.extensions:type_name -> google.protobuf.Struct
+	52,   // 939: kairship.v1.PreviewOverrideRequest.change:type_name -> kairship.v1.PolicyPreviewChange.Value
+	463,  // 940: kairship.v1.PreviewOverrideRequest.spec:type_name -> kairship.v1.OverrideSpecInput
+	428,  // 941: kairship.v1.PreviewOverrideResponse.result:type_name -> kairship.v1.ManifestPreview
+	239,  // 942: kairship.v1.PreviewOverrideResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 943: kairship.v1.PreviewOverrideResponse.extensions:type_name -> google.protobuf.Struct
+	52,   // 944: kairship.v1.PreviewPolicyRequest.change:type_name -> kairship.v1.PolicyPreviewChange.Value
+	508,  // 945: kairship.v1.PreviewPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
+	492,  // 946: kairship.v1.PreviewPolicyRequest.assume:type_name -> kairship.v1.PreviewAssumptionsInput
+	485,  // 947: kairship.v1.PreviewPolicyResponse.result:type_name -> kairship.v1.PolicyPreview
+	239,  // 948: kairship.v1.PreviewPolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 949: kairship.v1.PreviewPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	525,  // 950: kairship.v1.PromoteResourcePayload.resource:type_name -> kairship.v1.Resource
+	668,  // 951: kairship.v1.PromoteResourcePayload.results:type_name -> kairship.v1.WrittenObject
+	499,  // 952: kairship.v1.PromoteResourceResponse.result:type_name -> kairship.v1.PromoteResourcePayload
+	239,  // 953: kairship.v1.PromoteResourceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 954: kairship.v1.PromoteResourceResponse.extensions:type_name -> google.protobuf.Struct
+	502,  // 955: kairship.v1.PropagatedObjects.objects:type_name -> kairship.v1.PropagatedObject
+	101,  // 956: kairship.v1.PropagationPlacementInput.cluster_affinity:type_name -> kairship.v1.ClusterAffinityInput
+	102,  // 957: kairship.v1.PropagationPlacementInput.cluster_affinities:type_name -> kairship.v1.ClusterAffinityTermInput
+	120,  // 958: kairship.v1.PropagationPlacementInput.cluster_tolerations:type_name -> kairship.v1.ClusterTolerationInput
+	565,  // 959: kairship.v1.PropagationPlacementInput.spread_constraints:type_name -> kairship.v1.SpreadConstraintInput
+	524,  // 960: kairship.v1.PropagationPlacementInput.replica_scheduling:type_name -> kairship.v1.ReplicaSchedulingStrategyInput
+	653,  // 961: kairship.v1.PropagationPlacementInput.workload_affinity:type_name -> kairship.v1.WorkloadAffinityInput
+	306,  // 962: kairship.v1.PropagationPolicy.instance:type_name -> kairship.v1.Instance
+	346,  // 963: kairship.v1.PropagationPolicy.labels:type_name -> kairship.v1.Label
+	85,   // 964: kairship.v1.PropagationPolicy.annotations:type_name -> kairship.v1.Annotation
+	752,  // 965: kairship.v1.PropagationPolicy.created_at:type_name -> google.protobuf.Timestamp
+	753,  // 966: kairship.v1.PropagationPolicy.manifest:type_name -> google.protobuf.Value
+	252,  // 967: kairship.v1.PropagationPolicy.freshness:type_name -> kairship.v1.Freshness
+	505,  // 968: kairship.v1.PropagationPolicyConnection.nodes:type_name -> kairship.v1.PropagationPolicy
+	465,  // 969: kairship.v1.PropagationPolicyConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 970: kairship.v1.PropagationPolicyConnection.freshness:type_name -> kairship.v1.Freshness
+	532,  // 971: kairship.v1.PropagationSpecInput.resource_selectors:type_name -> kairship.v1.ResourceSelectorInput
+	504,  // 972: kairship.v1.PropagationSpecInput.placement:type_name -> kairship.v1.PropagationPlacementInput
+	53,   // 973: kairship.v1.PropagationSpecInput.preemption:type_name -> kairship.v1.PreemptionBehavior.Value
+	238,  // 974: kairship.v1.PropagationSpecInput.failover:type_name -> kairship.v1.FailoverBehaviorInput
+	10,   // 975: kairship.v1.PropagationSpecInput.conflict_resolution:type_name -> kairship.v1.ConflictResolution.Value
+	1,    // 976: kairship.v1.PropagationSpecInput.activation_preference:type_name -> kairship.v1.ActivationPreference.Value
+	509,  // 977: kairship.v1.PropagationSpecInput.suspension:type_name -> kairship.v1.PropagationSuspensionInput
+	555,  // 978: kairship.v1.PropagationSpecInput.schedule_priority:type_name -> kairship.v1.SchedulePriorityInput
+	571,  // 979: kairship.v1.PropagationSuspensionInput.dispatching_on_clusters:type_name -> kairship.v1.SuspendClustersInput
+	57,   // 980: kairship.v1.RebalancedWorkload.result:type_name -> kairship.v1.RebalanceResult.Value
+	100,  // 981: kairship.v1.RegisterClusterPayload.cluster:type_name -> kairship.v1.Cluster
+	752,  // 982: kairship.v1.RegisterClusterPayload.credentials_expire_time:type_name -> google.protobuf.Timestamp
+	348,  // 983: kairship.v1.RegisterClusterRequest.labels:type_name -> kairship.v1.LabelInput
+	514,  // 984: kairship.v1.RegisterClusterResponse.result:type_name -> kairship.v1.RegisterClusterPayload
+	239,  // 985: kairship.v1.RegisterClusterResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 986: kairship.v1.RegisterClusterResponse.extensions:type_name -> google.protobuf.Struct
+	306,  // 987: kairship.v1.RegisterInstancePayload.instance:type_name -> kairship.v1.Instance
+	348,  // 988: kairship.v1.RegisterInstanceRequest.labels:type_name -> kairship.v1.LabelInput
+	517,  // 989: kairship.v1.RegisterInstanceResponse.result:type_name -> kairship.v1.RegisterInstancePayload
+	239,  // 990: kairship.v1.RegisterInstanceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 991: kairship.v1.RegisterInstanceResponse.extensions:type_name -> google.protobuf.Struct
+	100,  // 992: kairship.v1.RemoveClusterPayload.cluster:type_name -> kairship.v1.Cluster
+	520,  // 993: kairship.v1.RemoveClusterResponse.result:type_name -> kairship.v1.RemoveClusterPayload
+	239,  // 994: kairship.v1.RemoveClusterResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 995: kairship.v1.RemoveClusterResponse.extensions:type_name -> google.protobuf.Struct
+	59,   // 996: kairship.v1.ReplicaSchedulingStrategyInput.replica_scheduling_type:type_name -> kairship.v1.ReplicaSchedulingType.Value
+	58,   // 997: kairship.v1.ReplicaSchedulingStrategyInput.replica_division_preference:type_name -> kairship.v1.ReplicaDivisionPreference.Value
+	112,  // 998: kairship.v1.ReplicaSchedulingStrategyInput.weight_preference:type_name -> kairship.v1.ClusterPreferencesInput
+	306,  // 999: kairship.v1.Resource.instance:type_name -> kairship.v1.Instance
+	426,  // 1000: kairship.v1.Resource.managed_by:type_name -> kairship.v1.ManagedBy
+	507,  // 1001: kairship.v1.Resource.policy:type_name -> kairship.v1.PropagationPolicyLike
+	526,  // 1002: kairship.v1.Resource.binding:type_name -> kairship.v1.ResourceBinding
+	530,  // 1003: kairship.v1.Resource.placements:type_name -> kairship.v1.ResourcePlacement
+	462,  // 1004: kairship.v1.Resource.override_policies:type_name -> kairship.v1.OverridePolicyLike
+	346,  // 1005: kairship.v1.Resource.labels:type_name -> kairship.v1.Label
+	85,   // 1006: kairship.v1.Resource.annotations:type_name -> kairship.v1.Annotation
+	752,  // 1007: kairship.v1.Resource.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 1008: kairship.v1.Resource.freshness:type_name -> kairship.v1.Freshness
+	753,  // 1009: kairship.v1.Resource.manifest:type_name -> google.protobuf.Value
+	306,  // 1010: kairship.v1.ResourceBinding.instance:type_name -> kairship.v1.Instance
+	752,  // 1011: kairship.v1.ResourceBinding.created_at:type_name -> google.protobuf.Timestamp
+	572,  // 1012: kairship.v1.ResourceBinding.clusters:type_name -> kairship.v1.TargetCluster
+	127,  // 1013: kairship.v1.ResourceBinding.conditions:type_name -> kairship.v1.Condition
+	84,   // 1014: kairship.v1.ResourceBinding.aggregated_status:type_name -> kairship.v1.AggregatedStatusItem
+	252,  // 1015: kairship.v1.ResourceBinding.freshness:type_name -> kairship.v1.Freshness
+	5,    // 1016: kairship.v1.ResourceChange.type:type_name -> kairship.v1.ChangeType.Value
+	525,  // 1017: kairship.v1.ResourceChange.resource:type_name -> kairship.v1.Resource
+	525,  // 1018: kairship.v1.ResourceConnection.nodes:type_name -> kairship.v1.Resource
+	465,  // 1019: kairship.v1.ResourceConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 1020: kairship.v1.ResourceConnection.freshness:type_name -> kairship.v1.Freshness
+	438,  // 1021: kairship.v1.ResourceMetricSourceInput.target:type_name -> kairship.v1.MetricTargetInput
+	431,  // 1022: kairship.v1.ResourcePlacement.member_cluster:type_name -> kairship.v1.MemberCluster
+	753,  // 1023: kairship.v1.ResourcePlacement.status:type_name -> google.protobuf.Value
+	91,   // 1024: kairship.v1.ResourcePlacement.overrides:type_name -> kairship.v1.AppliedOverride
+	349,  // 1025: kairship.v1.ResourceSelectorInput.label_selector:type_name -> kairship.v1.LabelSelectorInput
+	652,  // 1026: kairship.v1.RestartWorkloadPayload.workload:type_name -> kairship.v1.Workload
+	78,   // 1027: kairship.v1.RestartWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	533,  // 1028: kairship.v1.RestartWorkloadResponse.result:type_name -> kairship.v1.RestartWorkloadPayload
+	239,  // 1029: kairship.v1.RestartWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1030: kairship.v1.RestartWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	652,  // 1031: kairship.v1.ResumeWorkloadPayload.workload:type_name -> kairship.v1.Workload
+	78,   // 1032: kairship.v1.ResumeWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	536,  // 1033: kairship.v1.ResumeWorkloadResponse.result:type_name -> kairship.v1.ResumeWorkloadPayload
+	239,  // 1034: kairship.v1.ResumeWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1035: kairship.v1.ResumeWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	542,  // 1036: kairship.v1.RevokeInstanceRolePayload.binding:type_name -> kairship.v1.RoleBinding
+	539,  // 1037: kairship.v1.RevokeInstanceRoleResponse.result:type_name -> kairship.v1.RevokeInstanceRolePayload
+	239,  // 1038: kairship.v1.RevokeInstanceRoleResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1039: kairship.v1.RevokeInstanceRoleResponse.extensions:type_name -> google.protobuf.Struct
+	62,   // 1040: kairship.v1.RoleBinding.subject_kind:type_name -> kairship.v1.RoleSubjectKind.Value
+	27,   // 1041: kairship.v1.RoleBinding.role:type_name -> kairship.v1.InstanceRole.Value
+	61,   // 1042: kairship.v1.RoleBinding.source:type_name -> kairship.v1.RoleBindingSource.Value
+	127,  // 1043: kairship.v1.RoleBinding.conditions:type_name -> kairship.v1.Condition
+	752,  // 1044: kairship.v1.RoleBinding.created_at:type_name -> google.protobuf.Timestamp
+	542,  // 1045: kairship.v1.RoleBindingConnection.nodes:type_name -> kairship.v1.RoleBinding
+	465,  // 1046: kairship.v1.RoleBindingConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 1047: kairship.v1.RoleBindingConnection.freshness:type_name -> kairship.v1.Freshness
+	652,  // 1048: kairship.v1.RollbackWorkloadPayload.workload:type_name -> kairship.v1.Workload
+	78,   // 1049: kairship.v1.RollbackWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	544,  // 1050: kairship.v1.RollbackWorkloadResponse.result:type_name -> kairship.v1.RollbackWorkloadPayload
+	239,  // 1051: kairship.v1.RollbackWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1052: kairship.v1.RollbackWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	101,  // 1053: kairship.v1.RuleWithClusterInput.target_cluster:type_name -> kairship.v1.ClusterAffinityInput
+	464,  // 1054: kairship.v1.RuleWithClusterInput.overriders:type_name -> kairship.v1.OverridersInput
+	652,  // 1055: kairship.v1.ScaleWorkloadPayload.workload:type_name -> kairship.v1.Workload
+	78,   // 1056: kairship.v1.ScaleWorkloadRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	549,  // 1057: kairship.v1.ScaleWorkloadResponse.result:type_name -> kairship.v1.ScaleWorkloadPayload
+	239,  // 1058: kairship.v1.ScaleWorkloadResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1059: kairship.v1.ScaleWorkloadResponse.extensions:type_name -> google.protobuf.Struct
+	554,  // 1060: kairship.v1.ScalingBehaviorInput.scale_up:type_name -> kairship.v1.ScalingRulesInput
+	554,  // 1061: kairship.v1.ScalingBehaviorInput.scale_down:type_name -> kairship.v1.ScalingRulesInput
+	64,   // 1062: kairship.v1.ScalingPolicyInput.type:type_name -> kairship.v1.ScalingPolicyType.Value
+	63,   // 1063: kairship.v1.ScalingRulesInput.select_policy:type_name -> kairship.v1.ScalingPolicySelect.Value
+	553,  // 1064: kairship.v1.ScalingRulesInput.policies:type_name -> kairship.v1.ScalingPolicyInput
+	54,   // 1065: kairship.v1.SchedulePriorityInput.priority_class_source:type_name -> kairship.v1.PriorityClassSource.Value
+	66,   // 1066: kairship.v1.SearchHit.type:type_name -> kairship.v1.SearchType.Value
+	306,  // 1067: kairship.v1.SearchHit.instance:type_name -> kairship.v1.Instance
+	65,   // 1068: kairship.v1.SearchHit.matched_by:type_name -> kairship.v1.SearchMatch.Value
+	66,   // 1069: kairship.v1.SearchRequest.types:type_name -> kairship.v1.SearchType.Value
+	559,  // 1070: kairship.v1.SearchResponse.result:type_name -> kairship.v1.SearchResult
+	239,  // 1071: kairship.v1.SearchResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1072: kairship.v1.SearchResponse.extensions:type_name -> google.protobuf.Struct
+	556,  // 1073: kairship.v1.SearchResult.hits:type_name -> kairship.v1.SearchHit
+	252,  // 1074: kairship.v1.SearchResult.freshness:type_name -> kairship.v1.Freshness
+	67,   // 1075: kairship.v1.ServicePortInput.protocol:type_name -> kairship.v1.ServiceProtocol.Value
+	652,  // 1076: kairship.v1.SetImagePayload.workload:type_name -> kairship.v1.Workload
+	459,  // 1077: kairship.v1.SetImagePayload.overridden:type_name -> kairship.v1.OverriddenImage
+	78,   // 1078: kairship.v1.SetImageRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	128,  // 1079: kairship.v1.SetImageRequest.images:type_name -> kairship.v1.ContainerImageInput
+	562,  // 1080: kairship.v1.SetImageResponse.result:type_name -> kairship.v1.SetImagePayload
+	239,  // 1081: kairship.v1.SetImageResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1082: kairship.v1.SetImageResponse.extensions:type_name -> google.protobuf.Struct
+	69,   // 1083: kairship.v1.SpreadConstraintInput.spread_by_field:type_name -> kairship.v1.SpreadField.Value
+	752,  // 1084: kairship.v1.StaleCluster.since:type_name -> google.protobuf.Timestamp
+	568,  // 1085: kairship.v1.StatePreservationInput.rules:type_name -> kairship.v1.StatePreservationRuleInput
+	531,  // 1086: kairship.v1.StaticClusterAssignmentInput.hard:type_name -> kairship.v1.ResourceQuantityInput
+	101,  // 1087: kairship.v1.StaticClusterWeightInput.target_cluster:type_name -> kairship.v1.ClusterAffinityInput
+	752,  // 1088: kairship.v1.TimelineEntry.at:type_name -> google.protobuf.Timestamp
+	72,   // 1089: kairship.v1.TimelineEntry.change:type_name -> kairship.v1.TimelineChange.Value
+	573,  // 1090: kairship.v1.TimelineEntryConnection.nodes:type_name -> kairship.v1.TimelineEntry
+	465,  // 1091: kairship.v1.TimelineEntryConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 1092: kairship.v1.TimelineEntryConnection.freshness:type_name -> kairship.v1.Freshness
+	337,  // 1093: kairship.v1.TriggerCronJobPayload.job:type_name -> kairship.v1.Job
+	576,  // 1094: kairship.v1.TriggerCronJobResponse.result:type_name -> kairship.v1.TriggerCronJobPayload
+	239,  // 1095: kairship.v1.TriggerCronJobResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1096: kairship.v1.TriggerCronJobResponse.extensions:type_name -> google.protobuf.Struct
+	431,  // 1097: kairship.v1.UncordonMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
+	579,  // 1098: kairship.v1.UncordonMemberClusterResponse.result:type_name -> kairship.v1.UncordonMemberClusterPayload
+	239,  // 1099: kairship.v1.UncordonMemberClusterResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1100: kairship.v1.UncordonMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
+	74,   // 1101: kairship.v1.UndoneWrite.outcome:type_name -> kairship.v1.UndoOutcome.Value
+	100,  // 1102: kairship.v1.UnjoinClusterPayload.cluster:type_name -> kairship.v1.Cluster
+	503,  // 1103: kairship.v1.UnjoinClusterPayload.blocked_by:type_name -> kairship.v1.PropagatedObjects
+	583,  // 1104: kairship.v1.UnjoinClusterResponse.result:type_name -> kairship.v1.UnjoinClusterPayload
+	239,  // 1105: kairship.v1.UnjoinClusterResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1106: kairship.v1.UnjoinClusterResponse.extensions:type_name -> google.protobuf.Struct
+	110,  // 1107: kairship.v1.UpdateClusterOverridePolicyPayload.cluster_override_policy:type_name -> kairship.v1.ClusterOverridePolicy
+	627,  // 1108: kairship.v1.UpdateClusterOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 1109: kairship.v1.UpdateClusterOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1110: kairship.v1.UpdateClusterOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	463,  // 1111: kairship.v1.UpdateClusterOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
+	586,  // 1112: kairship.v1.UpdateClusterOverridePolicyResponse.result:type_name -> kairship.v1.UpdateClusterOverridePolicyPayload
+	239,  // 1113: kairship.v1.UpdateClusterOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1114: kairship.v1.UpdateClusterOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	100,  // 1115: kairship.v1.UpdateClusterPayload.cluster:type_name -> kairship.v1.Cluster
+	752,  // 1116: kairship.v1.UpdateClusterPayload.credentials_expire_time:type_name -> google.protobuf.Timestamp
+	113,  // 1117: kairship.v1.UpdateClusterPropagationPolicyPayload.cluster_propagation_policy:type_name -> kairship.v1.ClusterPropagationPolicy
+	627,  // 1118: kairship.v1.UpdateClusterPropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 1119: kairship.v1.UpdateClusterPropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1120: kairship.v1.UpdateClusterPropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	508,  // 1121: kairship.v1.UpdateClusterPropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
+	590,  // 1122: kairship.v1.UpdateClusterPropagationPolicyResponse.result:type_name -> kairship.v1.UpdateClusterPropagationPolicyPayload
+	239,  // 1123: kairship.v1.UpdateClusterPropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1124: kairship.v1.UpdateClusterPropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	348,  // 1125: kairship.v1.UpdateClusterRequest.labels:type_name -> kairship.v1.LabelInput
+	589,  // 1126: kairship.v1.UpdateClusterResponse.result:type_name -> kairship.v1.UpdateClusterPayload
+	239,  // 1127: kairship.v1.UpdateClusterResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1128: kairship.v1.UpdateClusterResponse.extensions:type_name -> google.protobuf.Struct
+	169,  // 1129: kairship.v1.UpdateCronFederatedHPAPayload.cron_federated_hpa:type_name -> kairship.v1.CronFederatedHPA
+	627,  // 1130: kairship.v1.UpdateCronFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 1131: kairship.v1.UpdateCronFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1132: kairship.v1.UpdateCronFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
+	173,  // 1133: kairship.v1.UpdateCronFederatedHPARequest.spec:type_name -> kairship.v1.CronFederatedHPASpecInput
+	595,  // 1134: kairship.v1.UpdateCronFederatedHPAResponse.result:type_name -> kairship.v1.UpdateCronFederatedHPAPayload
+	239,  // 1135: kairship.v1.UpdateCronFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1136: kairship.v1.UpdateCronFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	240,  // 1137: kairship.v1.UpdateFederatedHPAPayload.federated_hpa:type_name -> kairship.v1.FederatedHPA
+	627,  // 1138: kairship.v1.UpdateFederatedHPAPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 1139: kairship.v1.UpdateFederatedHPARequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1140: kairship.v1.UpdateFederatedHPARequest.annotations:type_name -> kairship.v1.AnnotationInput
+	244,  // 1141: kairship.v1.UpdateFederatedHPARequest.spec:type_name -> kairship.v1.FederatedHPASpecInput
+	598,  // 1142: kairship.v1.UpdateFederatedHPAResponse.result:type_name -> kairship.v1.UpdateFederatedHPAPayload
+	239,  // 1143: kairship.v1.UpdateFederatedHPAResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1144: kairship.v1.UpdateFederatedHPAResponse.extensions:type_name -> google.protobuf.Struct
+	245,  // 1145: kairship.v1.UpdateFederatedResourceQuotaPayload.federated_resource_quota:type_name -> kairship.v1.FederatedResourceQuota
+	627,  // 1146: kairship.v1.UpdateFederatedResourceQuotaPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 1147: kairship.v1.UpdateFederatedResourceQuotaRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1148: kairship.v1.UpdateFederatedResourceQuotaRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	247,  // 1149: kairship.v1.UpdateFederatedResourceQuotaRequest.spec:type_name -> kairship.v1.FederatedResourceQuotaSpecInput
+	601,  // 1150: kairship.v1.UpdateFederatedResourceQuotaResponse.result:type_name -> kairship.v1.UpdateFederatedResourceQuotaPayload
+	239,  // 1151: kairship.v1.UpdateFederatedResourceQuotaResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1152: kairship.v1.UpdateFederatedResourceQuotaResponse.extensions:type_name -> google.protobuf.Struct
+	306,  // 1153: kairship.v1.UpdateInstancePayload.instance:type_name -> kairship.v1.Instance
+	310,  // 1154: kairship.v1.UpdateInstancePayload.checks:type_name -> kairship.v1.InstanceCheck
+	348,  // 1155: kairship.v1.UpdateInstanceRequest.labels:type_name -> kairship.v1.LabelInput
+	320,  // 1156: kairship.v1.UpdateInstanceRequest.components:type_name -> kairship.v1.InstanceComponentsInput
+	11,   // 1157: kairship.v1.UpdateInstanceRequest.deletion_policy:type_name -> kairship.v1.DeletionPolicy.Value
+	124,  // 1158: kairship.v1.UpdateInstanceRequest.collect:type_name -> kairship.v1.CollectedKindsInput
+	604,  // 1159: kairship.v1.UpdateInstanceResponse.result:type_name -> kairship.v1.UpdateInstancePayload
+	239,  // 1160: kairship.v1.UpdateInstanceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1161: kairship.v1.UpdateInstanceResponse.extensions:type_name -> google.protobuf.Struct
+	431,  // 1162: kairship.v1.UpdateMemberClusterPayload.member_cluster:type_name -> kairship.v1.MemberCluster
+	348,  // 1163: kairship.v1.UpdateMemberClusterRequest.labels:type_name -> kairship.v1.LabelInput
+	119,  // 1164: kairship.v1.UpdateMemberClusterRequest.taints:type_name -> kairship.v1.ClusterTaintInput
+	607,  // 1165: kairship.v1.UpdateMemberClusterResponse.result:type_name -> kairship.v1.UpdateMemberClusterPayload
+	239,  // 1166: kairship.v1.UpdateMemberClusterResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1167: kairship.v1.UpdateMemberClusterResponse.extensions:type_name -> google.protobuf.Struct
+	445,  // 1168: kairship.v1.UpdateMultiClusterServicePayload.multi_cluster_service:type_name -> kairship.v1.MultiClusterService
+	627,  // 1169: kairship.v1.UpdateMultiClusterServicePayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 1170: kairship.v1.UpdateMultiClusterServiceRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1171: kairship.v1.UpdateMultiClusterServiceRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	448,  // 1172: kairship.v1.UpdateMultiClusterServiceRequest.spec:type_name -> kairship.v1.MultiClusterServiceSpecInput
+	610,  // 1173: kairship.v1.UpdateMultiClusterServiceResponse.result:type_name -> kairship.v1.UpdateMultiClusterServicePayload
+	239,  // 1174: kairship.v1.UpdateMultiClusterServiceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1175: kairship.v1.UpdateMultiClusterServiceResponse.extensions:type_name -> google.protobuf.Struct
+	450,  // 1176: kairship.v1.UpdateNamespacePayload.namespace:type_name -> kairship.v1.Namespace
+	348,  // 1177: kairship.v1.UpdateNamespaceRequest.labels:type_name -> kairship.v1.LabelInput
+	613,  // 1178: kairship.v1.UpdateNamespaceResponse.result:type_name -> kairship.v1.UpdateNamespacePayload
+	239,  // 1179: kairship.v1.UpdateNamespaceResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1180: kairship.v1.UpdateNamespaceResponse.extensions:type_name -> google.protobuf.Struct
+	460,  // 1181: kairship.v1.UpdateOverridePolicyPayload.override_policy:type_name -> kairship.v1.OverridePolicy
+	627,  // 1182: kairship.v1.UpdateOverridePolicyPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 1183: kairship.v1.UpdateOverridePolicyRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1184: kairship.v1.UpdateOverridePolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	463,  // 1185: kairship.v1.UpdateOverridePolicyRequest.spec:type_name -> kairship.v1.OverrideSpecInput
+	616,  // 1186: kairship.v1.UpdateOverridePolicyResponse.result:type_name -> kairship.v1.UpdateOverridePolicyPayload
+	239,  // 1187: kairship.v1.UpdateOverridePolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1188: kairship.v1.UpdateOverridePolicyResponse.extensions:type_name -> google.protobuf.Struct
+	505,  // 1189: kairship.v1.UpdatePropagationPolicyPayload.propagation_policy:type_name -> kairship.v1.PropagationPolicy
+	627,  // 1190: kairship.v1.UpdatePropagationPolicyPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 1191: kairship.v1.UpdatePropagationPolicyRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1192: kairship.v1.UpdatePropagationPolicyRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	508,  // 1193: kairship.v1.UpdatePropagationPolicyRequest.spec:type_name -> kairship.v1.PropagationSpecInput
+	619,  // 1194: kairship.v1.UpdatePropagationPolicyResponse.result:type_name -> kairship.v1.UpdatePropagationPolicyPayload
+	239,  // 1195: kairship.v1.UpdatePropagationPolicyResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1196: kairship.v1.UpdatePropagationPolicyResponse.extensions:type_name -> google.protobuf.Struct
+	661,  // 1197: kairship.v1.UpdateWorkloadRebalancerPayload.workload_rebalancer:type_name -> kairship.v1.WorkloadRebalancer
+	627,  // 1198: kairship.v1.UpdateWorkloadRebalancerPayload.warnings:type_name -> kairship.v1.Warning
+	348,  // 1199: kairship.v1.UpdateWorkloadRebalancerRequest.labels:type_name -> kairship.v1.LabelInput
+	86,   // 1200: kairship.v1.UpdateWorkloadRebalancerRequest.annotations:type_name -> kairship.v1.AnnotationInput
+	664,  // 1201: kairship.v1.UpdateWorkloadRebalancerRequest.spec:type_name -> kairship.v1.WorkloadRebalancerSpecInput
+	622,  // 1202: kairship.v1.UpdateWorkloadRebalancerResponse.result:type_name -> kairship.v1.UpdateWorkloadRebalancerPayload
+	239,  // 1203: kairship.v1.UpdateWorkloadRebalancerResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1204: kairship.v1.UpdateWorkloadRebalancerResponse.extensions:type_name -> google.protobuf.Struct
+	542,  // 1205: kairship.v1.Viewer.roles:type_name -> kairship.v1.RoleBinding
+	75,   // 1206: kairship.v1.Warning.code:type_name -> kairship.v1.WarningCode.Value
+	4,    // 1207: kairship.v1.WatchActivityRequest.ways:type_name -> kairship.v1.ActivityWay.Value
+	2,    // 1208: kairship.v1.WatchActivityRequest.outcomes:type_name -> kairship.v1.ActivityOutcome.Value
+	752,  // 1209: kairship.v1.WatchActivityRequest.from:type_name -> google.protobuf.Timestamp
+	752,  // 1210: kairship.v1.WatchActivityRequest.to:type_name -> google.protobuf.Timestamp
+	82,   // 1211: kairship.v1.WatchActivityResponse.result:type_name -> kairship.v1.ActivityEntry
+	239,  // 1212: kairship.v1.WatchActivityResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1213: kairship.v1.WatchActivityResponse.extensions:type_name -> google.protobuf.Struct
+	9,    // 1214: kairship.v1.WatchClustersRequest.type:type_name -> kairship.v1.ClusterType.Value
+	104,  // 1215: kairship.v1.WatchClustersResponse.result:type_name -> kairship.v1.ClusterChange
+	239,  // 1216: kairship.v1.WatchClustersResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1217: kairship.v1.WatchClustersResponse.extensions:type_name -> google.protobuf.Struct
+	25,   // 1218: kairship.v1.WatchInstancesRequest.mode:type_name -> kairship.v1.InstanceMode.Value
+	28,   // 1219: kairship.v1.WatchInstancesRequest.state:type_name -> kairship.v1.InstanceState.Value
+	309,  // 1220: kairship.v1.WatchInstancesResponse.result:type_name -> kairship.v1.InstanceChange
+	239,  // 1221: kairship.v1.WatchInstancesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1222: kairship.v1.WatchInstancesResponse.extensions:type_name -> google.protobuf.Struct
+	29,   // 1223: kairship.v1.WatchKarmadaResourcesRequest.kinds:type_name -> kairship.v1.KarmadaResourceKind.Value
+	342,  // 1224: kairship.v1.WatchKarmadaResourcesResponse.result:type_name -> kairship.v1.KarmadaResourceChange
+	239,  // 1225: kairship.v1.WatchKarmadaResourcesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1226: kairship.v1.WatchKarmadaResourcesResponse.extensions:type_name -> google.protobuf.Struct
+	432,  // 1227: kairship.v1.WatchMemberClustersResponse.result:type_name -> kairship.v1.MemberClusterChange
+	239,  // 1228: kairship.v1.WatchMemberClustersResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1229: kairship.v1.WatchMemberClustersResponse.extensions:type_name -> google.protobuf.Struct
+	456,  // 1230: kairship.v1.WatchOperationResponse.result:type_name -> kairship.v1.OperationProgress
+	239,  // 1231: kairship.v1.WatchOperationResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1232: kairship.v1.WatchOperationResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 1233: kairship.v1.WatchPodLogsRequest.kind:type_name -> kairship.v1.WorkloadKind.Value
+	752,  // 1234: kairship.v1.WatchPodLogsRequest.since:type_name -> google.protobuf.Timestamp
+	478,  // 1235: kairship.v1.WatchPodLogsResponse.result:type_name -> kairship.v1.PodLogEvent
+	239,  // 1236: kairship.v1.WatchPodLogsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1237: kairship.v1.WatchPodLogsResponse.extensions:type_name -> google.protobuf.Struct
+	50,   // 1238: kairship.v1.WatchPoliciesRequest.kinds:type_name -> kairship.v1.PolicyKind.Value
+	484,  // 1239: kairship.v1.WatchPoliciesResponse.result:type_name -> kairship.v1.PolicyChange
+	239,  // 1240: kairship.v1.WatchPoliciesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1241: kairship.v1.WatchPoliciesResponse.extensions:type_name -> google.protobuf.Struct
+	527,  // 1242: kairship.v1.WatchResourcesResponse.result:type_name -> kairship.v1.ResourceChange
+	239,  // 1243: kairship.v1.WatchResourcesResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1244: kairship.v1.WatchResourcesResponse.extensions:type_name -> google.protobuf.Struct
+	78,   // 1245: kairship.v1.WatchWorkloadsRequest.kinds:type_name -> kairship.v1.WorkloadKind.Value
+	486,  // 1246: kairship.v1.WatchWorkloadsRequest.policy:type_name -> kairship.v1.PolicyReferenceInput
+	77,   // 1247: kairship.v1.WatchWorkloadsRequest.health:type_name -> kairship.v1.WorkloadHealth.Value
+	657,  // 1248: kairship.v1.WatchWorkloadsResponse.result:type_name -> kairship.v1.WorkloadChange
+	239,  // 1249: kairship.v1.WatchWorkloadsResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1250: kairship.v1.WatchWorkloadsResponse.extensions:type_name -> google.protobuf.Struct
+	651,  // 1251: kairship.v1.WhoCan.subjects:type_name -> kairship.v1.WhoCanSubject
+	0,    // 1252: kairship.v1.WhoCanRequest.verb:type_name -> kairship.v1.AccessVerb.Value
+	648,  // 1253: kairship.v1.WhoCanResponse.result:type_name -> kairship.v1.WhoCan
+	239,  // 1254: kairship.v1.WhoCanResponse.errors:type_name -> kairship.v1.Failure
+	754,  // 1255: kairship.v1.WhoCanResponse.extensions:type_name -> google.protobuf.Struct
+	62,   // 1256: kairship.v1.WhoCanSubject.kind:type_name -> kairship.v1.RoleSubjectKind.Value
+	542,  // 1257: kairship.v1.WhoCanSubject.bindings:type_name -> kairship.v1.RoleBinding
+	306,  // 1258: kairship.v1.Workload.instance:type_name -> kairship.v1.Instance
+	78,   // 1259: kairship.v1.Workload.kind:type_name -> kairship.v1.WorkloadKind.Value
+	346,  // 1260: kairship.v1.Workload.labels:type_name -> kairship.v1.Label
+	85,   // 1261: kairship.v1.Workload.annotations:type_name -> kairship.v1.Annotation
+	523,  // 1262: kairship.v1.Workload.replicas:type_name -> kairship.v1.ReplicaCounts
+	77,   // 1263: kairship.v1.Workload.health:type_name -> kairship.v1.WorkloadHealth.Value
+	507,  // 1264: kairship.v1.Workload.policy:type_name -> kairship.v1.PropagationPolicyLike
+	462,  // 1265: kairship.v1.Workload.override_policies:type_name -> kairship.v1.OverridePolicyLike
+	526,  // 1266: kairship.v1.Workload.binding:type_name -> kairship.v1.ResourceBinding
+	472,  // 1267: kairship.v1.Workload.placements:type_name -> kairship.v1.Placement
+	752,  // 1268: kairship.v1.Workload.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 1269: kairship.v1.Workload.freshness:type_name -> kairship.v1.Freshness
+	753,  // 1270: kairship.v1.Workload.manifest:type_name -> google.protobuf.Value
+	654,  // 1271: kairship.v1.WorkloadAffinityInput.affinity:type_name -> kairship.v1.WorkloadAffinityTermInput
+	655,  // 1272: kairship.v1.WorkloadAffinityInput.anti_affinity:type_name -> kairship.v1.WorkloadAntiAffinityTermInput
+	752,  // 1273: kairship.v1.WorkloadAvailability.from:type_name -> google.protobuf.Timestamp
+	752,  // 1274: kairship.v1.WorkloadAvailability.to:type_name -> google.protobuf.Timestamp
+	103,  // 1275: kairship.v1.WorkloadAvailability.clusters:type_name -> kairship.v1.ClusterAvailability
+	5,    // 1276: kairship.v1.WorkloadChange.type:type_name -> kairship.v1.ChangeType.Value
+	652,  // 1277: kairship.v1.WorkloadChange.workload:type_name -> kairship.v1.Workload
+	752,  // 1278: kairship.v1.WorkloadClusterUsage.measured_at:type_name -> google.protobuf.Timestamp
+	652,  // 1279: kairship.v1.WorkloadConnection.nodes:type_name -> kairship.v1.Workload
+	465,  // 1280: kairship.v1.WorkloadConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 1281: kairship.v1.WorkloadConnection.freshness:type_name -> kairship.v1.Freshness
+	78,   // 1282: kairship.v1.WorkloadFilter.kinds:type_name -> kairship.v1.WorkloadKind.Value
+	486,  // 1283: kairship.v1.WorkloadFilter.policy:type_name -> kairship.v1.PolicyReferenceInput
+	77,   // 1284: kairship.v1.WorkloadFilter.health:type_name -> kairship.v1.WorkloadHealth.Value
+	306,  // 1285: kairship.v1.WorkloadRebalancer.instance:type_name -> kairship.v1.Instance
+	346,  // 1286: kairship.v1.WorkloadRebalancer.labels:type_name -> kairship.v1.Label
+	85,   // 1287: kairship.v1.WorkloadRebalancer.annotations:type_name -> kairship.v1.Annotation
+	663,  // 1288: kairship.v1.WorkloadRebalancer.spec:type_name -> kairship.v1.WorkloadRebalancerSpec
+	513,  // 1289: kairship.v1.WorkloadRebalancer.observed_workloads:type_name -> kairship.v1.RebalancedWorkload
+	752,  // 1290: kairship.v1.WorkloadRebalancer.finish_time:type_name -> google.protobuf.Timestamp
+	752,  // 1291: kairship.v1.WorkloadRebalancer.created_at:type_name -> google.protobuf.Timestamp
+	252,  // 1292: kairship.v1.WorkloadRebalancer.freshness:type_name -> kairship.v1.Freshness
+	753,  // 1293: kairship.v1.WorkloadRebalancer.manifest:type_name -> google.protobuf.Value
+	661,  // 1294: kairship.v1.WorkloadRebalancerConnection.nodes:type_name -> kairship.v1.WorkloadRebalancer
+	465,  // 1295: kairship.v1.WorkloadRebalancerConnection.page_info:type_name -> kairship.v1.PageInfo
+	252,  // 1296: kairship.v1.WorkloadRebalancerConnection.freshness:type_name -> kairship.v1.Freshness
+	512,  // 1297: kairship.v1.WorkloadRebalancerSpecInput.workloads:type_name -> kairship.v1.RebalanceTargetInput
+	752,  // 1298: kairship.v1.WorkloadRevision.created_at:type_name -> google.protobuf.Timestamp
+	665,  // 1299: kairship.v1.WorkloadRevisionList.nodes:type_name -> kairship.v1.WorkloadRevision
+	752,  // 1300: kairship.v1.WorkloadUsage.measured_at:type_name -> google.protobuf.Timestamp
+	658,  // 1301: kairship.v1.WorkloadUsage.clusters:type_name -> kairship.v1.WorkloadClusterUsage
+	252,  // 1302: kairship.v1.WorkloadUsage.freshness:type_name -> kairship.v1.Freshness
+	32,   // 1303: kairship.v1.WrittenObject.action:type_name -> kairship.v1.ManifestAction.Value
+	525,  // 1304: kairship.v1.WrittenObject.resource:type_name -> kairship.v1.Resource
+	449,  // 1305: kairship.v1.WrittenObject.error:type_name -> kairship.v1.MutationProblem
+	582,  // 1306: kairship.v1.WrittenObject.rollback:type_name -> kairship.v1.UndoneWrite
+	43,   // 1307: kairship.v1.YAMLPatchOperationInput.operator:type_name -> kairship.v1.OverriderOperator.Value
+	753,  // 1308: kairship.v1.YAMLPatchOperationInput.value:type_name -> google.protobuf.Value
+	285,  // 1309: kairship.v1.Kairship.GetViewer:input_type -> kairship.v1.GetViewerRequest
+	283,  // 1310: kairship.v1.Kairship.GetViewerPermissions:input_type -> kairship.v1.GetViewerPermissionsRequest
+	300,  // 1311: kairship.v1.Kairship.GrantInstanceRole:input_type -> kairship.v1.GrantInstanceRoleRequest
+	413,  // 1312: kairship.v1.Kairship.ListRoleBindings:input_type -> kairship.v1.ListRoleBindingsRequest
+	540,  // 1313: kairship.v1.Kairship.RevokeInstanceRole:input_type -> kairship.v1.RevokeInstanceRoleRequest
+	649,  // 1314: kairship.v1.Kairship.WhoCan:input_type -> kairship.v1.WhoCanRequest
+	351,  // 1315: kairship.v1.Kairship.ListActivity:input_type -> kairship.v1.ListActivityRequest
+	628,  // 1316: kairship.v1.Kairship.WatchActivity:input_type -> kairship.v1.WatchActivityRequest
+	212,  // 1317: kairship.v1.Kairship.DeployApplication:input_type -> kairship.v1.DeployApplicationRequest
+	215,  // 1318: kairship.v1.Kairship.DeployApplicationToInstances:input_type -> kairship.v1.DeployApplicationToInstancesRequest
+	230,  // 1319: kairship.v1.Kairship.ExportApplication:input_type -> kairship.v1.ExportApplicationRequest
+	134,  // 1320: kairship.v1.Kairship.CreateClusterOverridePolicy:input_type -> kairship.v1.CreateClusterOverridePolicyRequest
+	176,  // 1321: kairship.v1.Kairship.DeleteClusterOverridePolicy:input_type -> kairship.v1.DeleteClusterOverridePolicyRequest
+	253,  // 1322: kairship.v1.Kairship.GetClusterOverridePolicy:input_type -> kairship.v1.GetClusterOverridePolicyRequest
+	355,  // 1323: kairship.v1.Kairship.ListClusterOverridePolicies:input_type -> kairship.v1.ListClusterOverridePoliciesRequest
+	357,  // 1324: kairship.v1.Kairship.ListClusterOverridePolicyTimeline:input_type -> kairship.v1.ListClusterOverridePolicyTimelineRequest
+	587,  // 1325: kairship.v1.Kairship.UpdateClusterOverridePolicy:input_type -> kairship.v1.UpdateClusterOverridePolicyRequest
+	137,  // 1326: kairship.v1.Kairship.CreateClusterPropagationPolicy:input_type -> kairship.v1.CreateClusterPropagationPolicyRequest
+	179,  // 1327: kairship.v1.Kairship.DeleteClusterPropagationPolicy:input_type -> kairship.v1.DeleteClusterPropagationPolicyRequest
+	255,  // 1328: kairship.v1.Kairship.GetClusterPropagationPolicy:input_type -> kairship.v1.GetClusterPropagationPolicyRequest
+	359,  // 1329: kairship.v1.Kairship.ListClusterPropagationPolicies:input_type -> kairship.v1.ListClusterPropagationPoliciesRequest
+	361,  // 1330: kairship.v1.Kairship.ListClusterPropagationPolicyTimeline:input_type -> kairship.v1.ListClusterPropagationPolicyTimelineRequest
+	363,  // 1331: kairship.v1.Kairship.ListClusterPropagationPolicyWorkloads:input_type -> kairship.v1.ListClusterPropagationPolicyWorkloadsRequest
+	591,  // 1332: kairship.v1.Kairship.UpdateClusterPropagationPolicy:input_type -> kairship.v1.UpdateClusterPropagationPolicyRequest
+	257,  // 1333: kairship.v1.Kairship.GetCluster:input_type -> kairship.v1.GetClusterRequest
+	365,  // 1334: kairship.v1.Kairship.ListClusters:input_type -> kairship.v1.ListClustersRequest
+	440,  // 1335: kairship.v1.Kairship.MoveCluster:input_type -> kairship.v1.MoveClusterRequest
+	515,  // 1336: kairship.v1.Kairship.RegisterCluster:input_type -> kairship.v1.RegisterClusterRequest
+	521,  // 1337: kairship.v1.Kairship.RemoveCluster:input_type -> kairship.v1.RemoveClusterRequest
+	593,  // 1338: kairship.v1.Kairship.UpdateCluster:input_type -> kairship.v1.UpdateClusterRequest
+	630,  // 1339: kairship.v1.Kairship.WatchClusters:input_type -> kairship.v1.WatchClustersRequest
+	140,  // 1340: kairship.v1.Kairship.CreateCronFederatedHPA:input_type -> kairship.v1.CreateCronFederatedHPARequest
+	182,  // 1341: kairship.v1.Kairship.DeleteCronFederatedHPA:input_type -> kairship.v1.DeleteCronFederatedHPARequest
+	259,  // 1342: kairship.v1.Kairship.GetCronFederatedHPA:input_type -> kairship.v1.GetCronFederatedHPARequest
+	367,  // 1343: kairship.v1.Kairship.ListCronFederatedHPAs:input_type -> kairship.v1.ListCronFederatedHPAsRequest
+	596,  // 1344: kairship.v1.Kairship.UpdateCronFederatedHPA:input_type -> kairship.v1.UpdateCronFederatedHPARequest
+	143,  // 1345: kairship.v1.Kairship.CreateFederatedHPA:input_type -> kairship.v1.CreateFederatedHPARequest
+	185,  // 1346: kairship.v1.Kairship.DeleteFederatedHPA:input_type -> kairship.v1.DeleteFederatedHPARequest
+	261,  // 1347: kairship.v1.Kairship.GetFederatedHPA:input_type -> kairship.v1.GetFederatedHPARequest
+	369,  // 1348: kairship.v1.Kairship.ListFederatedHPAs:input_type -> kairship.v1.ListFederatedHPAsRequest
+	599,  // 1349: kairship.v1.Kairship.UpdateFederatedHPA:input_type -> kairship.v1.UpdateFederatedHPARequest
+	146,  // 1350: kairship.v1.Kairship.CreateFederatedResourceQuota:input_type -> kairship.v1.CreateFederatedResourceQuotaRequest
+	188,  // 1351: kairship.v1.Kairship.DeleteFederatedResourceQuota:input_type -> kairship.v1.DeleteFederatedResourceQuotaRequest
+	263,  // 1352: kairship.v1.Kairship.GetFederatedResourceQuota:input_type -> kairship.v1.GetFederatedResourceQuotaRequest
+	371,  // 1353: kairship.v1.Kairship.ListFederatedResourceQuotas:input_type -> kairship.v1.ListFederatedResourceQuotasRequest
+	602,  // 1354: kairship.v1.Kairship.UpdateFederatedResourceQuota:input_type -> kairship.v1.UpdateFederatedResourceQuotaRequest
+	373,  // 1355: kairship.v1.Kairship.ListImages:input_type -> kairship.v1.ListImagesRequest
+	149,  // 1356: kairship.v1.Kairship.CreateInstance:input_type -> kairship.v1.CreateInstanceRequest
+	191,  // 1357: kairship.v1.Kairship.DeleteInstance:input_type -> kairship.v1.DeleteInstanceRequest
+	267,  // 1358: kairship.v1.Kairship.GetInstance:input_type -> kairship.v1.GetInstanceRequest
+	265,  // 1359: kairship.v1.Kairship.GetInstanceKubeconfig:input_type -> kairship.v1.GetInstanceKubeconfigRequest
+	375,  // 1360: kairship.v1.Kairship.ListInstanceEvents:input_type -> kairship.v1.ListInstanceEventsRequest
+	381,  // 1361: kairship.v1.Kairship.ListInstanceTimeline:input_type -> kairship.v1.ListInstanceTimelineRequest
+	385,  // 1362: kairship.v1.Kairship.ListInstances:input_type -> kairship.v1.ListInstancesRequest
+	387,  // 1363: kairship.v1.Kairship.ListKarmadaVersions:input_type -> kairship.v1.ListKarmadaVersionsRequest
+	518,  // 1364: kairship.v1.Kairship.RegisterInstance:input_type -> kairship.v1.RegisterInstanceRequest
+	605,  // 1365: kairship.v1.Kairship.UpdateInstance:input_type -> kairship.v1.UpdateInstanceRequest
+	632,  // 1366: kairship.v1.Kairship.WatchInstances:input_type -> kairship.v1.WatchInstancesRequest
+	131,  // 1367: kairship.v1.Kairship.CordonMemberCluster:input_type -> kairship.v1.CordonMemberClusterRequest
+	220,  // 1368: kairship.v1.Kairship.DrainMemberCluster:input_type -> kairship.v1.DrainMemberClusterRequest
+	269,  // 1369: kairship.v1.Kairship.GetMemberCluster:input_type -> kairship.v1.GetMemberClusterRequest
+	271,  // 1370: kairship.v1.Kairship.GetMemberClusterUsage:input_type -> kairship.v1.GetMemberClusterUsageRequest
+	339,  // 1371: kairship.v1.Kairship.JoinCluster:input_type -> kairship.v1.JoinClusterRequest
+	353,  // 1372: kairship.v1.Kairship.ListClusterNodes:input_type -> kairship.v1.ListClusterNodesRequest
+	389,  // 1373: kairship.v1.Kairship.ListMemberClusterResources:input_type -> kairship.v1.ListMemberClusterResourcesRequest
+	391,  // 1374: kairship.v1.Kairship.ListMemberClusterTimeline:input_type -> kairship.v1.ListMemberClusterTimelineRequest
+	393,  // 1375: kairship.v1.Kairship.ListMemberClusters:input_type -> kairship.v1.ListMemberClustersRequest
+	580,  // 1376: kairship.v1.Kairship.UncordonMemberCluster:input_type -> kairship.v1.UncordonMemberClusterRequest
+	584,  // 1377: kairship.v1.Kairship.UnjoinCluster:input_type -> kairship.v1.UnjoinClusterRequest
+	608,  // 1378: kairship.v1.Kairship.UpdateMemberCluster:input_type -> kairship.v1.UpdateMemberClusterRequest
+	636,  // 1379: kairship.v1.Kairship.WatchMemberClusters:input_type -> kairship.v1.WatchMemberClustersRequest
+	152,  // 1380: kairship.v1.Kairship.CreateMultiClusterService:input_type -> kairship.v1.CreateMultiClusterServiceRequest
+	194,  // 1381: kairship.v1.Kairship.DeleteMultiClusterService:input_type -> kairship.v1.DeleteMultiClusterServiceRequest
+	273,  // 1382: kairship.v1.Kairship.GetMultiClusterService:input_type -> kairship.v1.GetMultiClusterServiceRequest
+	395,  // 1383: kairship.v1.Kairship.ListMultiClusterServices:input_type -> kairship.v1.ListMultiClusterServicesRequest
+	611,  // 1384: kairship.v1.Kairship.UpdateMultiClusterService:input_type -> kairship.v1.UpdateMultiClusterServiceRequest
+	155,  // 1385: kairship.v1.Kairship.CreateNamespace:input_type -> kairship.v1.CreateNamespaceRequest
+	197,  // 1386: kairship.v1.Kairship.DeleteNamespace:input_type -> kairship.v1.DeleteNamespaceRequest
+	275,  // 1387: kairship.v1.Kairship.GetNamespace:input_type -> kairship.v1.GetNamespaceRequest
+	397,  // 1388: kairship.v1.Kairship.ListNamespaces:input_type -> kairship.v1.ListNamespacesRequest
+	614,  // 1389: kairship.v1.Kairship.UpdateNamespace:input_type -> kairship.v1.UpdateNamespaceRequest
+	638,  // 1390: kairship.v1.Kairship.WatchOperation:input_type -> kairship.v1.WatchOperationRequest
+	158,  // 1391: kairship.v1.Kairship.CreateOverridePolicy:input_type -> kairship.v1.CreateOverridePolicyRequest
+	200,  // 1392: kairship.v1.Kairship.DeleteOverridePolicy:input_type -> kairship.v1.DeleteOverridePolicyRequest
+	277,  // 1393: kairship.v1.Kairship.GetOverridePolicy:input_type -> kairship.v1.GetOverridePolicyRequest
+	399,  // 1394: kairship.v1.Kairship.ListOverridePolicies:input_type -> kairship.v1.ListOverridePoliciesRequest
+	401,  // 1395: kairship.v1.Kairship.ListOverridePolicyTimeline:input_type -> kairship.v1.ListOverridePolicyTimelineRequest
+	617,  // 1396: kairship.v1.Kairship.UpdateOverridePolicy:input_type -> kairship.v1.UpdateOverridePolicyRequest
+	377,  // 1397: kairship.v1.Kairship.ListInstancePods:input_type -> kairship.v1.ListInstancePodsRequest
+	403,  // 1398: kairship.v1.Kairship.ListPods:input_type -> kairship.v1.ListPodsRequest
+	640,  // 1399: kairship.v1.Kairship.WatchPodLogs:input_type -> kairship.v1.WatchPodLogsRequest
+	642,  // 1400: kairship.v1.Kairship.WatchPolicies:input_type -> kairship.v1.WatchPoliciesRequest
+	217,  // 1401: kairship.v1.Kairship.DiffManifests:input_type -> kairship.v1.DiffManifestsRequest
+	490,  // 1402: kairship.v1.Kairship.PreviewApply:input_type -> kairship.v1.PreviewApplyRequest
+	493,  // 1403: kairship.v1.Kairship.PreviewClusterLoss:input_type -> kairship.v1.PreviewClusterLossRequest
+	495,  // 1404: kairship.v1.Kairship.PreviewOverride:input_type -> kairship.v1.PreviewOverrideRequest
+	497,  // 1405: kairship.v1.Kairship.PreviewPolicy:input_type -> kairship.v1.PreviewPolicyRequest
+	161,  // 1406: kairship.v1.Kairship.CreatePropagationPolicy:input_type -> kairship.v1.CreatePropagationPolicyRequest
+	203,  // 1407: kairship.v1.Kairship.DeletePropagationPolicy:input_type -> kairship.v1.DeletePropagationPolicyRequest
+	279,  // 1408: kairship.v1.Kairship.GetPropagationPolicy:input_type -> kairship.v1.GetPropagationPolicyRequest
+	405,  // 1409: kairship.v1.Kairship.ListPropagationPolicies:input_type -> kairship.v1.ListPropagationPoliciesRequest
+	407,  // 1410: kairship.v1.Kairship.ListPropagationPolicyTimeline:input_type -> kairship.v1.ListPropagationPolicyTimelineRequest
+	409,  // 1411: kairship.v1.Kairship.ListPropagationPolicyWorkloads:input_type -> kairship.v1.ListPropagationPolicyWorkloadsRequest
+	620,  // 1412: kairship.v1.Kairship.UpdatePropagationPolicy:input_type -> kairship.v1.UpdatePropagationPolicyRequest
+	93,   // 1413: kairship.v1.Kairship.ApplyManifests:input_type -> kairship.v1.ApplyManifestsRequest
+	206,  // 1414: kairship.v1.Kairship.DeleteResource:input_type -> kairship.v1.DeleteResourceRequest
+	281,  // 1415: kairship.v1.Kairship.GetResource:input_type -> kairship.v1.GetResourceRequest
+	379,  // 1416: kairship.v1.Kairship.ListInstanceResources:input_type -> kairship.v1.ListInstanceResourcesRequest
+	411,  // 1417: kairship.v1.Kairship.ListResources:input_type -> kairship.v1.ListResourcesRequest
+	467,  // 1418: kairship.v1.Kairship.PatchResource:input_type -> kairship.v1.PatchResourceRequest
+	500,  // 1419: kairship.v1.Kairship.PromoteResource:input_type -> kairship.v1.PromoteResourceRequest
+	634,  // 1420: kairship.v1.Kairship.WatchKarmadaResources:input_type -> kairship.v1.WatchKarmadaResourcesRequest
+	644,  // 1421: kairship.v1.Kairship.WatchResources:input_type -> kairship.v1.WatchResourcesRequest
+	557,  // 1422: kairship.v1.Kairship.Search:input_type -> kairship.v1.SearchRequest
+	164,  // 1423: kairship.v1.Kairship.CreateService:input_type -> kairship.v1.CreateServiceRequest
+	167,  // 1424: kairship.v1.Kairship.CreateWorkloadRebalancer:input_type -> kairship.v1.CreateWorkloadRebalancerRequest
+	209,  // 1425: kairship.v1.Kairship.DeleteWorkloadRebalancer:input_type -> kairship.v1.DeleteWorkloadRebalancerRequest
+	293,  // 1426: kairship.v1.Kairship.GetWorkloadRebalancer:input_type -> kairship.v1.GetWorkloadRebalancerRequest
+	417,  // 1427: kairship.v1.Kairship.ListWorkloadRebalancers:input_type -> kairship.v1.ListWorkloadRebalancersRequest
+	623,  // 1428: kairship.v1.Kairship.UpdateWorkloadRebalancer:input_type -> kairship.v1.UpdateWorkloadRebalancerRequest
+	97,   // 1429: kairship.v1.Kairship.ChangeWorkloads:input_type -> kairship.v1.ChangeWorkloadsRequest
+	225,  // 1430: kairship.v1.Kairship.ExplainWorkload:input_type -> kairship.v1.ExplainWorkloadRequest
+	295,  // 1431: kairship.v1.Kairship.GetWorkload:input_type -> kairship.v1.GetWorkloadRequest
+	287,  // 1432: kairship.v1.Kairship.GetWorkloadAvailability:input_type -> kairship.v1.GetWorkloadAvailabilityRequest
+	289,  // 1433: kairship.v1.Kairship.GetWorkloadDrift:input_type -> kairship.v1.GetWorkloadDriftRequest
+	291,  // 1434: kairship.v1.Kairship.GetWorkloadLogs:input_type -> kairship.v1.GetWorkloadLogsRequest
+	297,  // 1435: kairship.v1.Kairship.GetWorkloadUsage:input_type -> kairship.v1.GetWorkloadUsageRequest
+	383,  // 1436: kairship.v1.Kairship.ListInstanceWorkloads:input_type -> kairship.v1.ListInstanceWorkloadsRequest
+	415,  // 1437: kairship.v1.Kairship.ListWorkloadEvents:input_type -> kairship.v1.ListWorkloadEventsRequest
+	419,  // 1438: kairship.v1.Kairship.ListWorkloadRevisions:input_type -> kairship.v1.ListWorkloadRevisionsRequest
+	421,  // 1439: kairship.v1.Kairship.ListWorkloadTimeline:input_type -> kairship.v1.ListWorkloadTimelineRequest
+	423,  // 1440: kairship.v1.Kairship.ListWorkloads:input_type -> kairship.v1.ListWorkloadsRequest
+	443,  // 1441: kairship.v1.Kairship.MoveWorkload:input_type -> kairship.v1.MoveWorkloadRequest
+	470,  // 1442: kairship.v1.Kairship.PauseWorkload:input_type -> kairship.v1.PauseWorkloadRequest
+	534,  // 1443: kairship.v1.Kairship.RestartWorkload:input_type -> kairship.v1.RestartWorkloadRequest
+	537,  // 1444: kairship.v1.Kairship.ResumeWorkload:input_type -> kairship.v1.ResumeWorkloadRequest
+	545,  // 1445: kairship.v1.Kairship.RollbackWorkload:input_type -> kairship.v1.RollbackWorkloadRequest
+	550,  // 1446: kairship.v1.Kairship.ScaleWorkload:input_type -> kairship.v1.ScaleWorkloadRequest
+	563,  // 1447: kairship.v1.Kairship.SetImage:input_type -> kairship.v1.SetImageRequest
+	577,  // 1448: kairship.v1.Kairship.TriggerCronJob:input_type -> kairship.v1.TriggerCronJobRequest
+	646,  // 1449: kairship.v1.Kairship.WatchWorkloads:input_type -> kairship.v1.WatchWorkloadsRequest
+	286,  // 1450: kairship.v1.Kairship.GetViewer:output_type -> kairship.v1.GetViewerResponse
+	284,  // 1451: kairship.v1.Kairship.GetViewerPermissions:output_type -> kairship.v1.GetViewerPermissionsResponse
+	301,  // 1452: kairship.v1.Kairship.GrantInstanceRole:output_type -> kairship.v1.GrantInstanceRoleResponse
+	414,  // 1453: kairship.v1.Kairship.ListRoleBindings:output_type -> kairship.v1.ListRoleBindingsResponse
+	541,  // 1454: kairship.v1.Kairship.RevokeInstanceRole:output_type -> kairship.v1.RevokeInstanceRoleResponse
+	650,  // 1455: kairship.v1.Kairship.WhoCan:output_type -> kairship.v1.WhoCanResponse
+	352,  // 1456: kairship.v1.Kairship.ListActivity:output_type -> kairship.v1.ListActivityResponse
+	629,  // 1457: kairship.v1.Kairship.WatchActivity:output_type -> kairship.v1.WatchActivityResponse
+	213,  // 1458: kairship.v1.Kairship.DeployApplication:output_type -> kairship.v1.DeployApplicationResponse
+	216,  // 1459: kairship.v1.Kairship.DeployApplicationToInstances:output_type -> kairship.v1.DeployApplicationToInstancesResponse
+	231,  // 1460: kairship.v1.Kairship.ExportApplication:output_type -> kairship.v1.ExportApplicationResponse
+	135,  // 1461: kairship.v1.Kairship.CreateClusterOverridePolicy:output_type -> kairship.v1.CreateClusterOverridePolicyResponse
+	177,  // 1462: kairship.v1.Kairship.DeleteClusterOverridePolicy:output_type -> kairship.v1.DeleteClusterOverridePolicyResponse
+	254,  // 1463: kairship.v1.Kairship.GetClusterOverridePolicy:output_type -> kairship.v1.GetClusterOverridePolicyResponse
+	356,  // 1464: kairship.v1.Kairship.ListClusterOverridePolicies:output_type -> kairship.v1.ListClusterOverridePoliciesResponse
+	358,  // 1465: kairship.v1.Kairship.ListClusterOverridePolicyTimeline:output_type -> kairship.v1.ListClusterOverridePolicyTimelineResponse
+	588,  // 1466: kairship.v1.Kairship.UpdateClusterOverridePolicy:output_type -> kairship.v1.UpdateClusterOverridePolicyResponse
+	138,  // 1467: kairship.v1.Kairship.CreateClusterPropagationPolicy:output_type -> kairship.v1.CreateClusterPropagationPolicyResponse
+	180,  // 1468: kairship.v1.Kairship.DeleteClusterPropagationPolicy:output_type -> kairship.v1.DeleteClusterPropagationPolicyResponse
+	256,  // 1469: kairship.v1.Kairship.GetClusterPropagationPolicy:output_type -> kairship.v1.GetClusterPropagationPolicyResponse
+	360,  // 1470: kairship.v1.Kairship.ListClusterPropagationPolicies:output_type -> kairship.v1.ListClusterPropagationPoliciesResponse
+	362,  // 1471: kairship.v1.Kairship.ListClusterPropagationPolicyTimeline:output_type -> kairship.v1.ListClusterPropagationPolicyTimelineResponse
+	364,  // 1472: kairship.v1.Kairship.ListClusterPropagationPolicyWorkloads:output_type -> kairship.v1.ListClusterPropagationPolicyWorkloadsResponse
+	592,  // 1473: kairship.v1.Kairship.UpdateClusterPropagationPolicy:output_type -> kairship.v1.UpdateClusterPropagationPolicyResponse
+	258,  // 1474: kairship.v1.Kairship.GetCluster:output_type -> kairship.v1.GetClusterResponse
+	366,  // 1475: kairship.v1.Kairship.ListClusters:output_type -> kairship.v1.ListClustersResponse
+	441,  // 1476: kairship.v1.Kairship.MoveCluster:output_type -> kairship.v1.MoveClusterResponse
+	516,  // 1477: kairship.v1.Kairship.RegisterCluster:output_type -> kairship.v1.RegisterClusterResponse
+	522,  // 1478: kairship.v1.Kairship.RemoveCluster:output_type -> kairship.v1.RemoveClusterResponse
+	594,  // 1479: kairship.v1.Kairship.UpdateCluster:output_type -> kairship.v1.UpdateClusterResponse
+	631,  // 1480: kairship.v1.Kairship.WatchClusters:output_type -> kairship.v1.WatchClustersResponse
+	141,  // 1481: kairship.v1.Kairship.CreateCronFederatedHPA:output_type -> kairship.v1.CreateCronFederatedHPAResponse
+	183,  // 1482: kairship.v1.Kairship.DeleteCronFederatedHPA:output_type -> kairship.v1.DeleteCronFederatedHPAResponse
+	260,  // 1483: kairship.v1.Kairship.GetCronFederatedHPA:output_type -> kairship.v1.GetCronFederatedHPAResponse
+	368,  // 1484: kairship.v1.Kairship.ListCronFederatedHPAs:output_type -> kairship.v1.ListCronFederatedHPAsResponse
+	597,  // 1485: kairship.v1.Kairship.UpdateCronFederatedHPA:output_type -> kairship.v1.UpdateCronFederatedHPAResponse
+	144,  // 1486: kairship.v1.Kairship.CreateFederatedHPA:output_type -> kairship.v1.CreateFederatedHPAResponse
+	186,  // 1487: kairship.v1.Kairship.DeleteFederatedHPA:output_type -> kairship.v1.DeleteFederatedHPAResponse
+	262,  // 1488: kairship.v1.Kairship.GetFederatedHPA:output_type -> kairship.v1.GetFederatedHPAResponse
+	370,  // 1489: kairship.v1.Kairship.ListFederatedHPAs:output_type -> kairship.v1.ListFederatedHPAsResponse
+	600,  // 1490: kairship.v1.Kairship.UpdateFederatedHPA:output_type -> kairship.v1.UpdateFederatedHPAResponse
+	147,  // 1491: kairship.v1.Kairship.CreateFederatedResourceQuota:output_type -> kairship.v1.CreateFederatedResourceQuotaResponse
+	189,  // 1492: kairship.v1.Kairship.DeleteFederatedResourceQuota:output_type -> kairship.v1.DeleteFederatedResourceQuotaResponse
+	264,  // 1493: kairship.v1.Kairship.GetFederatedResourceQuota:output_type -> kairship.v1.GetFederatedResourceQuotaResponse
+	372,  // 1494: kairship.v1.Kairship.ListFederatedResourceQuotas:output_type -> kairship.v1.ListFederatedResourceQuotasResponse
+	603,  // 1495: kairship.v1.Kairship.UpdateFederatedResourceQuota:output_type -> kairship.v1.UpdateFederatedResourceQuotaResponse
+	374,  // 1496: kairship.v1.Kairship.ListImages:output_type -> kairship.v1.ListImagesResponse
+	150,  // 1497: kairship.v1.Kairship.CreateInstance:output_type -> kairship.v1.CreateInstanceResponse
+	192,  // 1498: kairship.v1.Kairship.DeleteInstance:output_type -> kairship.v1.DeleteInstanceResponse
+	268,  // 1499: kairship.v1.Kairship.GetInstance:output_type -> kairship.v1.GetInstanceResponse
+	266,  // 1500: kairship.v1.Kairship.GetInstanceKubeconfig:output_type -> kairship.v1.GetInstanceKubeconfigResponse
+	376,  // 1501: kairship.v1.Kairship.ListInstanceEvents:output_type -> kairship.v1.ListInstanceEventsResponse
+	382,  // 1502: kairship.v1.Kairship.ListInstanceTimeline:output_type -> kairship.v1.ListInstanceTimelineResponse
+	386,  // 1503: kairship.v1.Kairship.ListInstances:output_type -> kairship.v1.ListInstancesResponse
+	388,  // 1504: kairship.v1.Kairship.ListKarmadaVersions:output_type -> kairship.v1.ListKarmadaVersionsResponse
+	519,  // 1505: kairship.v1.Kairship.RegisterInstance:output_type -> kairship.v1.RegisterInstanceResponse
+	606,  // 1506: kairship.v1.Kairship.UpdateInstance:output_type -> kairship.v1.UpdateInstanceResponse
+	633,  // 1507: kairship.v1.Kairship.WatchInstances:output_type -> kairship.v1.WatchInstancesResponse
+	132,  // 1508: kairship.v1.Kairship.CordonMemberCluster:output_type -> kairship.v1.CordonMemberClusterResponse
+	221,  // 1509: kairship.v1.Kairship.DrainMemberCluster:output_type -> kairship.v1.DrainMemberClusterResponse
+	270,  // 1510: kairship.v1.Kairship.GetMemberCluster:output_type -> kairship.v1.GetMemberClusterResponse
+	272,  // 1511: kairship.v1.Kairship.GetMemberClusterUsage:output_type -> kairship.v1.GetMemberClusterUsageResponse
+	340,  // 1512: kairship.v1.Kairship.JoinCluster:output_type -> kairship.v1.JoinClusterResponse
+	354,  // 1513: kairship.v1.Kairship.ListClusterNodes:output_type -> kairship.v1.ListClusterNodesResponse
+	390,  // 1514: kairship.v1.Kairship.ListMemberClusterResources:output_type -> kairship.v1.ListMemberClusterResourcesResponse
+	392,  // 1515: kairship.v1.Kairship.ListMemberClusterTimeline:output_type -> kairship.v1.ListMemberClusterTimelineResponse
+	394,  // 1516: kairship.v1.Kairship.ListMemberClusters:output_type -> kairship.v1.ListMemberClustersResponse
+	581,  // 1517: kairship.v1.Kairship.UncordonMemberCluster:output_type -> kairship.v1.UncordonMemberClusterResponse
+	585,  // 1518: kairship.v1.Kairship.UnjoinCluster:output_type -> kairship.v1.UnjoinClusterResponse
+	609,  // 1519: kairship.v1.Kairship.UpdateMemberCluster:output_type -> kairship.v1.UpdateMemberClusterResponse
+	637,  // 1520: kairship.v1.Kairship.WatchMemberClusters:output_type -> kairship.v1.WatchMemberClustersResponse
+	153,  // 1521: kairship.v1.Kairship.CreateMultiClusterService:output_type -> kairship.v1.CreateMultiClusterServiceResponse
+	195,  // 1522: kairship.v1.Kairship.DeleteMultiClusterService:output_type -> kairship.v1.DeleteMultiClusterServiceResponse
+	274,  // 1523: kairship.v1.Kairship.GetMultiClusterService:output_type -> kairship.v1.GetMultiClusterServiceResponse
+	396,  // 1524: kairship.v1.Kairship.ListMultiClusterServices:output_type -> kairship.v1.ListMultiClusterServicesResponse
+	612,  // 1525: kairship.v1.Kairship.UpdateMultiClusterService:output_type -> kairship.v1.UpdateMultiClusterServiceResponse
+	156,  // 1526: kairship.v1.Kairship.CreateNamespace:output_type -> kairship.v1.CreateNamespaceResponse
+	198,  // 1527: kairship.v1.Kairship.DeleteNamespace:output_type -> kairship.v1.DeleteNamespaceResponse
+	276,  // 1528: kairship.v1.Kairship.GetNamespace:output_type -> kairship.v1.GetNamespaceResponse
+	398,  // 1529: kairship.v1.Kairship.ListNamespaces:output_type -> kairship.v1.ListNamespacesResponse
+	615,  // 1530: kairship.v1.Kairship.UpdateNamespace:output_type -> kairship.v1.UpdateNamespaceResponse
+	639,  // 1531: kairship.v1.Kairship.WatchOperation:output_type -> kairship.v1.WatchOperationResponse
+	159,  // 1532: kairship.v1.Kairship.CreateOverridePolicy:output_type -> kairship.v1.CreateOverridePolicyResponse
+	201,  // 1533: kairship.v1.Kairship.DeleteOverridePolicy:output_type -> kairship.v1.DeleteOverridePolicyResponse
+	278,  // 1534: kairship.v1.Kairship.GetOverridePolicy:output_type -> kairship.v1.GetOverridePolicyResponse
+	400,  // 1535: kairship.v1.Kairship.ListOverridePolicies:output_type -> kairship.v1.ListOverridePoliciesResponse
+	402,  // 1536: kairship.v1.Kairship.ListOverridePolicyTimeline:output_type -> kairship.v1.ListOverridePolicyTimelineResponse
+	618,  // 1537: kairship.v1.Kairship.UpdateOverridePolicy:output_type -> kairship.v1.UpdateOverridePolicyResponse
+	378,  // 1538: kairship.v1.Kairship.ListInstancePods:output_type -> kairship.v1.ListInstancePodsResponse
+	404,  // 1539: kairship.v1.Kairship.ListPods:output_type -> kairship.v1.ListPodsResponse
+	641,  // 1540: kairship.v1.Kairship.WatchPodLogs:output_type -> kairship.v1.WatchPodLogsResponse
+	643,  // 1541: kairship.v1.Kairship.WatchPolicies:output_type -> kairship.v1.WatchPoliciesResponse
+	218,  // 1542: kairship.v1.Kairship.DiffManifests:output_type -> kairship.v1.DiffManifestsResponse
+	491,  // 1543: kairship.v1.Kairship.PreviewApply:output_type -> kairship.v1.PreviewApplyResponse
+	494,  // 1544: kairship.v1.Kairship.PreviewClusterLoss:output_type -> kairship.v1.PreviewClusterLossResponse
+	496,  // 1545: kairship.v1.Kairship.PreviewOverride:output_type -> kairship.v1.PreviewOverrideResponse
+	498,  // 1546: kairship.v1.Kairship.PreviewPolicy:output_type -> kairship.v1.PreviewPolicyResponse
+	162,  // 1547: kairship.v1.Kairship.CreatePropagationPolicy:output_type -> kairship.v1.CreatePropagationPolicyResponse
+	204,  // 1548: kairship.v1.Kairship.DeletePropagationPolicy:output_type -> kairship.v1.DeletePropagationPolicyResponse
+	280,  // 1549: kairship.v1.Kairship.GetPropagationPolicy:output_type -> kairship.v1.GetPropagationPolicyResponse
+	406,  // 1550: kairship.v1.Kairship.ListPropagationPolicies:output_type -> kairship.v1.ListPropagationPoliciesResponse
+	408,  // 1551: kairship.v1.Kairship.ListPropagationPolicyTimeline:output_type -> kairship.v1.ListPropagationPolicyTimelineResponse
+	410,  // 1552: kairship.v1.Kairship.ListPropagationPolicyWorkloads:output_type -> kairship.v1.ListPropagationPolicyWorkloadsResponse
+	621,  // 1553: kairship.v1.Kairship.UpdatePropagationPolicy:output_type -> kairship.v1.UpdatePropagationPolicyResponse
+	94,   // 1554: kairship.v1.Kairship.ApplyManifests:output_type -> kairship.v1.ApplyManifestsResponse
+	207,  // 1555: kairship.v1.Kairship.DeleteResource:output_type -> kairship.v1.DeleteResourceResponse
+	282,  // 1556: kairship.v1.Kairship.GetResource:output_type -> kairship.v1.GetResourceResponse
+	380,  // 1557: kairship.v1.Kairship.ListInstanceResources:output_type -> kairship.v1.ListInstanceResourcesResponse
+	412,  // 1558: kairship.v1.Kairship.ListResources:output_type -> kairship.v1.ListResourcesResponse
+	468,  // 1559: kairship.v1.Kairship.PatchResource:output_type -> kairship.v1.PatchResourceResponse
+	501,  // 1560: kairship.v1.Kairship.PromoteResource:output_type -> kairship.v1.PromoteResourceResponse
+	635,  // 1561: kairship.v1.Kairship.WatchKarmadaResources:output_type -> kairship.v1.WatchKarmadaResourcesResponse
+	645,  // 1562: kairship.v1.Kairship.WatchResources:output_type -> kairship.v1.WatchResourcesResponse
+	558,  // 1563: kairship.v1.Kairship.Search:output_type -> kairship.v1.SearchResponse
+	165,  // 1564: kairship.v1.Kairship.CreateService:output_type -> kairship.v1.CreateServiceResponse
+	168,  // 1565: kairship.v1.Kairship.CreateWorkloadRebalancer:output_type -> kairship.v1.CreateWorkloadRebalancerResponse
+	210,  // 1566: kairship.v1.Kairship.DeleteWorkloadRebalancer:output_type -> kairship.v1.DeleteWorkloadRebalancerResponse
+	294,  // 1567: kairship.v1.Kairship.GetWorkloadRebalancer:output_type -> kairship.v1.GetWorkloadRebalancerResponse
+	418,  // 1568: kairship.v1.Kairship.ListWorkloadRebalancers:output_type -> kairship.v1.ListWorkloadRebalancersResponse
+	624,  // 1569: kairship.v1.Kairship.UpdateWorkloadRebalancer:output_type -> kairship.v1.UpdateWorkloadRebalancerResponse
+	98,   // 1570: kairship.v1.Kairship.ChangeWorkloads:output_type -> kairship.v1.ChangeWorkloadsResponse
+	226,  // 1571: kairship.v1.Kairship.ExplainWorkload:output_type -> kairship.v1.ExplainWorkloadResponse
+	296,  // 1572: kairship.v1.Kairship.GetWorkload:output_type -> kairship.v1.GetWorkloadResponse
+	288,  // 1573: kairship.v1.Kairship.GetWorkloadAvailability:output_type -> kairship.v1.GetWorkloadAvailabilityResponse
+	290,  // 1574: kairship.v1.Kairship.GetWorkloadDrift:output_type -> kairship.v1.GetWorkloadDriftResponse
+	292,  // 1575: kairship.v1.Kairship.GetWorkloadLogs:output_type -> kairship.v1.GetWorkloadLogsResponse
+	298,  // 1576: kairship.v1.Kairship.GetWorkloadUsage:output_type -> kairship.v1.GetWorkloadUsageResponse
+	384,  // 1577: kairship.v1.Kairship.ListInstanceWorkloads:output_type -> kairship.v1.ListInstanceWorkloadsResponse
+	416,  // 1578: kairship.v1.Kairship.ListWorkloadEvents:output_type -> kairship.v1.ListWorkloadEventsResponse
+	420,  // 1579: kairship.v1.Kairship.ListWorkloadRevisions:output_type -> kairship.v1.ListWorkloadRevisionsResponse
+	422,  // 1580: kairship.v1.Kairship.ListWorkloadTimeline:output_type -> kairship.v1.ListWorkloadTimelineResponse
+	424,  // 1581: kairship.v1.Kairship.ListWorkloads:output_type -> kairship.v1.ListWorkloadsResponse
+	444,  // 1582: kairship.v1.Kairship.MoveWorkload:output_type -> kairship.v1.MoveWorkloadResponse
+	471,  // 1583: kairship.v1.Kairship.PauseWorkload:output_type -> kairship.v1.PauseWorkloadResponse
+	535,  // 1584: kairship.v1.Kairship.RestartWorkload:output_type -> kairship.v1.RestartWorkloadResponse
+	538,  // 1585: kairship.v1.Kairship.ResumeWorkload:output_type -> kairship.v1.ResumeWorkloadResponse
+	546,  // 1586: kairship.v1.Kairship.RollbackWorkload:output_type -> kairship.v1.RollbackWorkloadResponse
+	551,  // 1587: kairship.v1.Kairship.ScaleWorkload:output_type -> kairship.v1.ScaleWorkloadResponse
+	564,  // 1588: kairship.v1.Kairship.SetImage:output_type -> kairship.v1.SetImageResponse
+	578,  // 1589: kairship.v1.Kairship.TriggerCronJob:output_type -> kairship.v1.TriggerCronJobResponse
+	647,  // 1590: kairship.v1.Kairship.WatchWorkloads:output_type -> kairship.v1.WatchWorkloadsResponse
+	1450, // [1450:1591] is the sub-list for method output_type
+	1309, // [1309:1450] is the sub-list for method input_type
+	1309, // [1309:1309] is the sub-list for extension type_name
+	1309, // [1309:1309] is the sub-list for extension extendee
+	0,    // [0:1309] is the sub-list for field type_name
 }
 
 func init() { file_kairship_proto_init() }
@@ -64989,8 +65855,6 @@ func file_kairship_proto_init() {
 	file_kairship_proto_msgTypes[232].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[233].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[234].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[235].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[236].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[237].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[238].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[239].OneofWrappers = []any{}
@@ -65001,20 +65865,24 @@ func file_kairship_proto_init() {
 	file_kairship_proto_msgTypes[244].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[245].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[246].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[247].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[248].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[249].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[250].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[251].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[253].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[252].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[254].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[255].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[256].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[258].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[257].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[259].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[260].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[261].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[262].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[263].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[265].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[267].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[264].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[266].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[268].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[269].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[271].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[273].OneofWrappers = []any{}
@@ -65033,7 +65901,6 @@ func file_kairship_proto_init() {
 	file_kairship_proto_msgTypes[299].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[301].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[303].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[305].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[307].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[309].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[311].OneofWrappers = []any{}
@@ -65048,51 +65915,48 @@ func file_kairship_proto_init() {
 	file_kairship_proto_msgTypes[329].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[331].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[333].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[334].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[335].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[336].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[337].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[338].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[339].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[340].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[341].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[342].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[343].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[344].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[345].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[346].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[347].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[348].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[349].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[350].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[351].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[352].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[353].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[354].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[356].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[357].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[358].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[359].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[360].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[361].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[363].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[364].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[365].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[366].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[367].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[368].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[369].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[370].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[371].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[373].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[374].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[375].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[376].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[377].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[378].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[379].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[380].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[381].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[382].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[383].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[384].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[385].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[386].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[387].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[388].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[390].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[391].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[392].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[393].OneofWrappers = []any{}
@@ -65101,142 +65965,150 @@ func file_kairship_proto_init() {
 	file_kairship_proto_msgTypes[396].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[397].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[398].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[400].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[401].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[402].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[403].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[404].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[405].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[406].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[407].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[408].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[410].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[411].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[413].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[414].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[415].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[416].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[417].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[418].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[419].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[420].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[421].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[422].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[423].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[424].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[425].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[426].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[427].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[428].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[429].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[430].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[431].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[432].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[433].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[434].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[435].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[436].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[437].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[438].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[439].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[440].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[441].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[442].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[443].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[444].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[445].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[446].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[447].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[448].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[449].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[450].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[451].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[452].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[453].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[456].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[454].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[455].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[457].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[458].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[460].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[461].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[462].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[463].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[464].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[465].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[466].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[467].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[468].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[469].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[470].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[471].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[472].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[473].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[474].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[476].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[475].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[477].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[478].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[479].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[480].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[481].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[482].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[483].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[484].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[485].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[486].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[487].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[488].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[490].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[491].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[492].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[493].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[494].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[495].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[497].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[498].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[499].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[500].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[501].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[503].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[502].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[504].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[506].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[505].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[507].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[508].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[509].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[510].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[512].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[511].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[513].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[515].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[514].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[516].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[518].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[517].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[519].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[521].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[520].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[522].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[524].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[523].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[525].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[527].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[526].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[528].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[530].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[529].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[531].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[533].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[532].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[534].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[535].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[537].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[538].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[540].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[542].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[541].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[543].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[544].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[546].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[545].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[548].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[550].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[552].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[554].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[556].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[557].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[559].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[558].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[560].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[562].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[563].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[564].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[565].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[566].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[567].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[568].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[569].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[570].OneofWrappers = []any{}
-	file_kairship_proto_msgTypes[571].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[572].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[573].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[574].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[575].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[576].OneofWrappers = []any{}
 	file_kairship_proto_msgTypes[577].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[578].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[579].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[580].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[581].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[582].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[583].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[584].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[585].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[586].OneofWrappers = []any{}
+	file_kairship_proto_msgTypes[587].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kairship_proto_rawDesc), len(file_kairship_proto_rawDesc)),
 			NumEnums:      82,
-			NumMessages:   660,
+			NumMessages:   670,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
