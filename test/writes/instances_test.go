@@ -424,7 +424,9 @@ func checkedUpgrade(t *testing.T, admin *gql.Client, instance string) {
 		if _, errs := mutate[checked](t, admin, "updateInstance", but(in, "karmadaVersion", "v1.18.3", "dryRun", true), fields); len(errs) != 1 || errs[0].Extensions.Argument != "input.karmadaVersion" {
 			return fmt.Errorf("a version that is not listed: %v", errs)
 		}
-		listed, _ := gql.MustQuery[struct{ Instance struct{ UpgradeVersions []string } }](t, admin, `query ($name: String!) { instance(name: $name) { upgradeVersions } }`, map[string]any{"name": instance})
+		listed, _ := gql.MustQuery[struct {
+			Instance struct{ UpgradeVersions []string }
+		}](t, admin, `query ($name: String!) { instance(name: $name) { upgradeVersions } }`, map[string]any{"name": instance})
 		if got := fmt.Sprint(listed.Instance.UpgradeVersions); got != "[v1.19.0]" {
 			return fmt.Errorf("it can be upgraded to %s", got)
 		}

@@ -57,7 +57,9 @@ func upgrades(i *v1alpha1.Instance, versions []string) []string {
 }
 
 // versionOf is the version that an instance has, or is to have; empty when neither is known.
-func versionOf(i *v1alpha1.Instance) string { return cmp.Or(i.Status.KarmadaVersion, i.Spec.KarmadaVersion) }
+func versionOf(i *v1alpha1.Instance) string {
+	return cmp.Or(i.Status.KarmadaVersion, i.Spec.KarmadaVersion)
+}
 
 // installable refuses to install a version that the settings do not have. The operator's own, which is installed where an
 // Instance names none, is always permitted.
@@ -67,4 +69,3 @@ func (s *Service) installable(version string) error {
 	}
 	return apierror.Invalid("input.karmadaVersion", "Karmada %s can't be installed here: %s can", version, strings.Join(s.Versions, ", "))
 }
-
