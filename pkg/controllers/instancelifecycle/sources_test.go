@@ -48,7 +48,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestArguments: Instances are also written without the API, so the controller refuses by itself what no component may have.
+// TestArguments: Instances are also written without the API, so the controller refuses too.
 func TestArguments(t *testing.T) {
 	scheduler := func(flag string) *v1alpha1.InstanceComponents {
 		process := v1alpha1.ProcessSettings{ExtraArgs: map[string]v1alpha1.ArgumentValue{flag: "x"}}
