@@ -1,9 +1,11 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/kairship-io/kairship/cmd/internal/addresses"
 	"github.com/kairship-io/kairship/cmd/internal/flags"
@@ -22,6 +24,7 @@ type instanceOptions struct {
 	failures        int
 	retryInterval   time.Duration
 	addresses       addresses.Options
+	karmadaVersions []string
 }
 
 func (o *instanceOptions) define(f *pflag.FlagSet) {
@@ -34,11 +37,16 @@ func (o *instanceOptions) define(f *pflag.FlagSet) {
 	f.IntVar(&o.failures, "instance-breaker-failures", instanceproxy.DefaultFailures, "how many requests in a row have to fail until requests to the instance fail at once")
 	f.DurationVar(&o.retryInterval, "instance-breaker-interval", instanceproxy.DefaultRetryInterval, "time between two looks whether an instance that failed answers again; no request of a user is used for that")
 	o.addresses.Define(f)
+	f.StringSliceVar(&o.karmadaVersions, "karmada-versions", nil, "`versions` of Karmada that createInstance and updateInstance install, separated by commas: v1.18.2,v1.19.0; any when empty")
 }
 
 func (o *instanceOptions) validate(problems *flags.Problems) {
 	o.addresses.Validate(problems)
 	check := problems.Checkf
+	for _, v := range o.karmadaVersions {
+		_, err := utilversion.ParseSemantic(v)
+		check(err == nil && strings.HasPrefix(v, "v"), "--karmada-versions: must be versions such as v1.18.2, and %q is none", v)
+	}
 	check(o.qps > 0, "--instance-qps: must be more than 0, not %v", o.qps)
 	check(o.burst >= 1, "--instance-burst: must be at least 1, not %d", o.burst)
 	check(o.failures >= 1, "--instance-breaker-failures: must be at least 1, not %d", o.failures)

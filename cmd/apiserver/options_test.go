@@ -56,6 +56,8 @@ func TestFlags(t *testing.T) {
 		{[]string{"--tls-listen-address=8443"}, []string{"--tls-listen-address: address 8443", "--tls-listen-address: TLS needs --tls-cert-file"}, "no host, no certificate"},
 		{[]string{"--mcp-writes"}, nil, "assistants may write where it is switched on"},
 		{[]string{"--mcp-writes", "--mcp=false"}, []string{"--mcp-writes: there are no tools"}, "nothing would write"},
+		{[]string{"--karmada-versions=v1.18.2,v1.19.0-rc.1"}, nil, "versions of Karmada"},
+		{[]string{"--karmada-versions=1.18.2,latest"}, []string{`"1.18.2" is none`, `"latest" is none`}, "they are versions as Instances have them"},
 		{[]string{"--external-url=https://kairship.example.com/platform"}, nil, "a path is below a proxy's"},
 		{[]string{"--index-database-connections=0"}, []string{"--index-database-connections: must be at least 1"}, "nothing could be read"},
 		{[]string{"--index-database-file=/none/such"}, []string{"--index-database-file:"}, "the file is mounted before the start"},

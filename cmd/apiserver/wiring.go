@@ -166,7 +166,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	connectPreviews(fleet)
 	fleet.Exports = &export.Service{Writer: fleet.Write.Applications.Writer}
 	fleet.Write.RoleBindings = &rolebindings.Service{Access: fleet.Access, Global: own, Watched: inventory}
-	fleet.Write.Instances = newInstanceWrites(own, fleet, inventory, kube, o.instances.addresses.Limits())
+	fleet.Write.Instances = newInstanceWrites(own, fleet, inventory, kube, o.instances.addresses.Limits(), o.instances.karmadaVersions)
 	fleet.Write.Clusters = newClusterWrites(own, fleet, inventory, kube, o.instances.addresses.Limits())
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},

@@ -60,9 +60,9 @@ func newClusterWrites(global client.Client, fleet resolvers.Fleet, watched clien
 }
 
 // newInstanceWrites makes the service of the mutations of instances themselves.
-func newInstanceWrites(global client.Client, fleet resolvers.Fleet, watched client.Reader, kube kubernetes.Interface, permitted *connection.Addresses) *instances.Service {
+func newInstanceWrites(global client.Client, fleet resolvers.Fleet, watched client.Reader, kube kubernetes.Interface, permitted *connection.Addresses, versions []string) *instances.Service {
 	return &instances.Service{
-		Access: fleet.Access, Global: global, Watched: watched, Operations: fleet.Operations, Now: time.Now,
+		Access: fleet.Access, Global: global, Watched: watched, Visible: fleet.Instances, Versions: versions, Operations: fleet.Operations, Now: time.Now,
 		Identify: func(ctx context.Context, to connection.Connection) (string, error) {
 			return instanceproxy.Identify(ctx, to, permitted)
 		},

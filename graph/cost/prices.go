@@ -11,6 +11,7 @@ const (
 	usualOverrides  = 2
 	usualDrift      = 5
 	usualRoles      = 2
+	usualVersions   = 5
 	usualSubjects   = 20
 	usualExport     = 20
 	// usualStages is the number of stages of the propagation.
@@ -56,7 +57,15 @@ func Prices() map[string]Price {
 		"Query.cluster":   {},
 		"Query.clusters":  {},
 		"Viewer.can":      {Value: 2},
-		"Viewer.roles":    {Items: usualRoles},
+		// So are these: from the watch or from the settings.
+		"Query.karmadaVersions":    {},
+		"KarmadaVersionList.nodes": {Items: usualVersions},
+		"Instance.upgradeVersions": {Items: usualVersions},
+		"Instance.manifest":        {Value: document},
+		"Instance.yaml":            {Value: document},
+		"Cluster.manifest":         {Value: document},
+		"Cluster.yaml":             {Value: document},
+		"Viewer.roles":             {Items: usualRoles},
 
 		"Instance.roleBindings":  {},
 		"RoleBinding.conditions": {Items: usualConditions},

@@ -385,6 +385,70 @@ func (ec *executionContext) fieldContext_InstanceAPIServer_certSANs(_ context.Co
 	return graphql.NewScalarFieldContext("InstanceAPIServer", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _InstanceAPIServer_extraArgs(ctx context.Context, field graphql.CollectedField, obj *instance.APIServer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceAPIServer_extraArgs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExtraArgs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []instance.Argument) graphql.Marshaler {
+			return ec.marshalNInstanceComponentArgument2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgumentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceAPIServer_extraArgs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceAPIServer",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstanceComponentArgument(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InstanceAPIServer_resources(ctx context.Context, field graphql.CollectedField, obj *instance.APIServer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceAPIServer_resources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Resources, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *v1alpha1.ComponentResources) graphql.Marshaler {
+			return ec.marshalOInstanceComponentResources2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentResources(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceAPIServer_resources(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceAPIServer",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstanceComponentResources(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _InstanceCheck_name(ctx context.Context, field graphql.CollectedField, obj *instances.Check) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -454,7 +518,7 @@ func (ec *executionContext) fieldContext_InstanceCheck_message(_ context.Context
 	return graphql.NewScalarFieldContext("InstanceCheck", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _InstanceComponent_replicas(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ComponentSettings) (ret graphql.Marshaler) {
+func (ec *executionContext) _InstanceComponent_replicas(ctx context.Context, field graphql.CollectedField, obj *instance.Component) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -475,6 +539,226 @@ func (ec *executionContext) _InstanceComponent_replicas(ctx context.Context, fie
 }
 func (ec *executionContext) fieldContext_InstanceComponent_replicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("InstanceComponent", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _InstanceComponent_extraArgs(ctx context.Context, field graphql.CollectedField, obj *instance.Component) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceComponent_extraArgs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExtraArgs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []instance.Argument) graphql.Marshaler {
+			return ec.marshalNInstanceComponentArgument2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgumentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceComponent_extraArgs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceComponent",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstanceComponentArgument(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InstanceComponent_resources(ctx context.Context, field graphql.CollectedField, obj *instance.Component) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceComponent_resources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Resources, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *v1alpha1.ComponentResources) graphql.Marshaler {
+			return ec.marshalOInstanceComponentResources2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentResources(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceComponent_resources(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceComponent",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstanceComponentResources(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InstanceComponentAmounts_cpu(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ResourceAmounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceComponentAmounts_cpu(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CPU, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceComponentAmounts_cpu(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InstanceComponentAmounts", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InstanceComponentAmounts_memory(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ResourceAmounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceComponentAmounts_memory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Memory, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceComponentAmounts_memory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InstanceComponentAmounts", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InstanceComponentArgument_name(ctx context.Context, field graphql.CollectedField, obj *instance.Argument) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceComponentArgument_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceComponentArgument_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InstanceComponentArgument", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InstanceComponentArgument_value(ctx context.Context, field graphql.CollectedField, obj *instance.Argument) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceComponentArgument_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceComponentArgument_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InstanceComponentArgument", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InstanceComponentResources_requests(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ComponentResources) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceComponentResources_requests(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Requests, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *v1alpha1.ResourceAmounts) graphql.Marshaler {
+			return ec.marshalOInstanceComponentAmounts2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐResourceAmounts(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceComponentResources_requests(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceComponentResources",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstanceComponentAmounts(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InstanceComponentResources_limits(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ComponentResources) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceComponentResources_limits(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Limits, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *v1alpha1.ResourceAmounts) graphql.Marshaler {
+			return ec.marshalOInstanceComponentAmounts2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐResourceAmounts(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceComponentResources_limits(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceComponentResources",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstanceComponentAmounts(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _InstanceComponents_etcd(ctx context.Context, field graphql.CollectedField, obj *instance.Components) (ret graphql.Marshaler) {
@@ -553,8 +837,8 @@ func (ec *executionContext) _InstanceComponents_aggregatedAPIServer(ctx context.
 			return obj.AggregatedAPIServer, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *v1alpha1.ComponentSettings) graphql.Marshaler {
-			return ec.marshalOInstanceComponent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentSettings(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *instance.Component) graphql.Marshaler {
+			return ec.marshalOInstanceComponent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐComponent(ctx, selections, v)
 		},
 		true,
 		false,
@@ -585,8 +869,8 @@ func (ec *executionContext) _InstanceComponents_kubeControllerManager(ctx contex
 			return obj.KubeControllerManager, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *v1alpha1.ComponentSettings) graphql.Marshaler {
-			return ec.marshalOInstanceComponent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentSettings(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *instance.Component) graphql.Marshaler {
+			return ec.marshalOInstanceComponent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐComponent(ctx, selections, v)
 		},
 		true,
 		false,
@@ -617,8 +901,8 @@ func (ec *executionContext) _InstanceComponents_controllerManager(ctx context.Co
 			return obj.ControllerManager, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *v1alpha1.ComponentSettings) graphql.Marshaler {
-			return ec.marshalOInstanceComponent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentSettings(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *instance.Component) graphql.Marshaler {
+			return ec.marshalOInstanceComponent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐComponent(ctx, selections, v)
 		},
 		true,
 		false,
@@ -649,8 +933,8 @@ func (ec *executionContext) _InstanceComponents_scheduler(ctx context.Context, f
 			return obj.Scheduler, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *v1alpha1.ComponentSettings) graphql.Marshaler {
-			return ec.marshalOInstanceComponent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentSettings(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *instance.Component) graphql.Marshaler {
+			return ec.marshalOInstanceComponent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐComponent(ctx, selections, v)
 		},
 		true,
 		false,
@@ -681,8 +965,8 @@ func (ec *executionContext) _InstanceComponents_webhook(ctx context.Context, fie
 			return obj.Webhook, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *v1alpha1.ComponentSettings) graphql.Marshaler {
-			return ec.marshalOInstanceComponent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentSettings(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *instance.Component) graphql.Marshaler {
+			return ec.marshalOInstanceComponent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐComponent(ctx, selections, v)
 		},
 		true,
 		false,
@@ -777,8 +1061,8 @@ func (ec *executionContext) _InstanceComponents_metricsAdapter(ctx context.Conte
 			return obj.MetricsAdapter, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *v1alpha1.MetricsAdapterSettings) graphql.Marshaler {
-			return ec.marshalOInstanceMetricsAdapter2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐMetricsAdapterSettings(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *instance.MetricsAdapter) graphql.Marshaler {
+			return ec.marshalOInstanceMetricsAdapter2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐMetricsAdapter(ctx, selections, v)
 		},
 		true,
 		false,
@@ -967,6 +1251,70 @@ func (ec *executionContext) fieldContext_InstanceDescheduler_unschedulableThresh
 	return graphql.NewScalarFieldContext("InstanceDescheduler", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _InstanceDescheduler_extraArgs(ctx context.Context, field graphql.CollectedField, obj *instance.Descheduler) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceDescheduler_extraArgs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExtraArgs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []instance.Argument) graphql.Marshaler {
+			return ec.marshalNInstanceComponentArgument2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgumentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceDescheduler_extraArgs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceDescheduler",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstanceComponentArgument(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InstanceDescheduler_resources(ctx context.Context, field graphql.CollectedField, obj *instance.Descheduler) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceDescheduler_resources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Resources, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *v1alpha1.ComponentResources) graphql.Marshaler {
+			return ec.marshalOInstanceComponentResources2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentResources(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceDescheduler_resources(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceDescheduler",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstanceComponentResources(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _InstanceEtcd_replicas(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.EtcdSettings) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1017,6 +1365,38 @@ func (ec *executionContext) fieldContext_InstanceEtcd_storage(_ context.Context,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_InstanceEtcdStorage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InstanceEtcd_resources(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.EtcdSettings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceEtcd_resources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Resources, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *v1alpha1.ComponentResources) graphql.Marshaler {
+			return ec.marshalOInstanceComponentResources2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentResources(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceEtcd_resources(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceEtcd",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstanceComponentResources(ctx, field)
 		},
 	}
 	return fc, nil
@@ -1160,6 +1540,29 @@ func (ec *executionContext) fieldContext_InstanceFailover_clusterMonitorGracePer
 	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _InstanceFailover_clusterStartupGracePeriod(ctx context.Context, field graphql.CollectedField, obj *instance.Failover) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceFailover_clusterStartupGracePeriod(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClusterStartupGracePeriod, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceFailover_clusterStartupGracePeriod(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _InstanceFailover_clusterFailureThreshold(ctx context.Context, field graphql.CollectedField, obj *instance.Failover) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1275,7 +1678,7 @@ func (ec *executionContext) fieldContext_InstanceFeatureGate_enabled(_ context.C
 	return graphql.NewScalarFieldContext("InstanceFeatureGate", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _InstanceMetricsAdapter_enabled(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.MetricsAdapterSettings) (ret graphql.Marshaler) {
+func (ec *executionContext) _InstanceMetricsAdapter_enabled(ctx context.Context, field graphql.CollectedField, obj *instance.MetricsAdapter) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1298,7 +1701,7 @@ func (ec *executionContext) fieldContext_InstanceMetricsAdapter_enabled(_ contex
 	return graphql.NewScalarFieldContext("InstanceMetricsAdapter", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _InstanceMetricsAdapter_replicas(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.MetricsAdapterSettings) (ret graphql.Marshaler) {
+func (ec *executionContext) _InstanceMetricsAdapter_replicas(ctx context.Context, field graphql.CollectedField, obj *instance.MetricsAdapter) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1319,6 +1722,148 @@ func (ec *executionContext) _InstanceMetricsAdapter_replicas(ctx context.Context
 }
 func (ec *executionContext) fieldContext_InstanceMetricsAdapter_replicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("InstanceMetricsAdapter", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _InstanceMetricsAdapter_extraArgs(ctx context.Context, field graphql.CollectedField, obj *instance.MetricsAdapter) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceMetricsAdapter_extraArgs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExtraArgs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []instance.Argument) graphql.Marshaler {
+			return ec.marshalNInstanceComponentArgument2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgumentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceMetricsAdapter_extraArgs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceMetricsAdapter",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstanceComponentArgument(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InstanceMetricsAdapter_resources(ctx context.Context, field graphql.CollectedField, obj *instance.MetricsAdapter) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceMetricsAdapter_resources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Resources, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *v1alpha1.ComponentResources) graphql.Marshaler {
+			return ec.marshalOInstanceComponentResources2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentResources(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceMetricsAdapter_resources(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceMetricsAdapter",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstanceComponentResources(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _KarmadaVersion_version(ctx context.Context, field graphql.CollectedField, obj *instances.KarmadaVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KarmadaVersion_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_KarmadaVersion_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KarmadaVersion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _KarmadaVersionList_nodes(ctx context.Context, field graphql.CollectedField, obj *instances.KarmadaVersions) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KarmadaVersionList_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []instances.KarmadaVersion) graphql.Marshaler {
+			return ec.marshalNKarmadaVersion2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐKarmadaVersionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_KarmadaVersionList_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "KarmadaVersionList",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_KarmadaVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _KarmadaVersionList_limited(ctx context.Context, field graphql.CollectedField, obj *instances.KarmadaVersions) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KarmadaVersionList_limited(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Limited, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_KarmadaVersionList_limited(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KarmadaVersionList", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _RegisterInstancePayload_instance(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
@@ -1757,7 +2302,7 @@ func (ec *executionContext) unmarshalInputInstanceAPIServerInput(ctx context.Con
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"replicas", "serviceType", "certSANs"}
+	fieldsInOrder := [...]string{"replicas", "serviceType", "certSANs", "extraArgs", "resources"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1785,13 +2330,27 @@ func (ec *executionContext) unmarshalInputInstanceAPIServerInput(ctx context.Con
 				return it, err
 			}
 			it.CertSANs = data
+		case "extraArgs":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("extraArgs"))
+			data, err := ec.unmarshalOInstanceComponentArgumentInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgumentᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExtraArgs = data
+		case "resources":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("resources"))
+			data, err := ec.unmarshalOInstanceComponentResourcesInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentResources(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Resources = data
 		}
 	}
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputInstanceComponentInput(ctx context.Context, obj any) (v1alpha1.ComponentSettings, error) {
-	var it v1alpha1.ComponentSettings
+func (ec *executionContext) unmarshalInputInstanceComponentAmountsInput(ctx context.Context, obj any) (v1alpha1.ResourceAmounts, error) {
+	var it v1alpha1.ResourceAmounts
 	if obj == nil {
 		return it, nil
 	}
@@ -1801,7 +2360,81 @@ func (ec *executionContext) unmarshalInputInstanceComponentInput(ctx context.Con
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"replicas"}
+	fieldsInOrder := [...]string{"cpu", "memory"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "cpu":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("cpu"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CPU = data
+		case "memory":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("memory"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Memory = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputInstanceComponentArgumentInput(ctx context.Context, obj any) (instance.Argument, error) {
+	var it instance.Argument
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "value"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "value":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("value"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Value = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputInstanceComponentInput(ctx context.Context, obj any) (instance.Component, error) {
+	var it instance.Component
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"replicas", "extraArgs", "resources"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1815,6 +2448,57 @@ func (ec *executionContext) unmarshalInputInstanceComponentInput(ctx context.Con
 				return it, err
 			}
 			it.Replicas = data
+		case "extraArgs":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("extraArgs"))
+			data, err := ec.unmarshalOInstanceComponentArgumentInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgumentᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExtraArgs = data
+		case "resources":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("resources"))
+			data, err := ec.unmarshalOInstanceComponentResourcesInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentResources(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Resources = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputInstanceComponentResourcesInput(ctx context.Context, obj any) (v1alpha1.ComponentResources, error) {
+	var it v1alpha1.ComponentResources
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requests", "limits"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requests":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requests"))
+			data, err := ec.unmarshalOInstanceComponentAmountsInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐResourceAmounts(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Requests = data
+		case "limits":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("limits"))
+			data, err := ec.unmarshalOInstanceComponentAmountsInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐResourceAmounts(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Limits = data
 		}
 	}
 	return it, nil
@@ -1861,35 +2545,35 @@ func (ec *executionContext) unmarshalInputInstanceComponentsInput(ctx context.Co
 			it.APIServer = data
 		case "aggregatedAPIServer":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("aggregatedAPIServer"))
-			data, err := ec.unmarshalOInstanceComponentInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentSettings(ctx, v)
+			data, err := ec.unmarshalOInstanceComponentInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐComponent(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.AggregatedAPIServer = data
 		case "kubeControllerManager":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kubeControllerManager"))
-			data, err := ec.unmarshalOInstanceComponentInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentSettings(ctx, v)
+			data, err := ec.unmarshalOInstanceComponentInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐComponent(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.KubeControllerManager = data
 		case "controllerManager":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("controllerManager"))
-			data, err := ec.unmarshalOInstanceComponentInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentSettings(ctx, v)
+			data, err := ec.unmarshalOInstanceComponentInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐComponent(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.ControllerManager = data
 		case "scheduler":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scheduler"))
-			data, err := ec.unmarshalOInstanceComponentInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentSettings(ctx, v)
+			data, err := ec.unmarshalOInstanceComponentInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐComponent(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Scheduler = data
 		case "webhook":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("webhook"))
-			data, err := ec.unmarshalOInstanceComponentInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentSettings(ctx, v)
+			data, err := ec.unmarshalOInstanceComponentInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐComponent(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1910,7 +2594,7 @@ func (ec *executionContext) unmarshalInputInstanceComponentsInput(ctx context.Co
 			it.Descheduler = data
 		case "metricsAdapter":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("metricsAdapter"))
-			data, err := ec.unmarshalOInstanceMetricsAdapterInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐMetricsAdapterSettings(ctx, v)
+			data, err := ec.unmarshalOInstanceMetricsAdapterInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐMetricsAdapter(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1956,7 +2640,7 @@ func (ec *executionContext) unmarshalInputInstanceDeschedulerInput(ctx context.C
 		asMap["enabled"] = false
 	}
 
-	fieldsInOrder := [...]string{"enabled", "replicas", "interval", "unschedulableThreshold"}
+	fieldsInOrder := [...]string{"enabled", "replicas", "interval", "unschedulableThreshold", "extraArgs", "resources"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1991,6 +2675,20 @@ func (ec *executionContext) unmarshalInputInstanceDeschedulerInput(ctx context.C
 				return it, err
 			}
 			it.UnschedulableThreshold = data
+		case "extraArgs":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("extraArgs"))
+			data, err := ec.unmarshalOInstanceComponentArgumentInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgumentᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExtraArgs = data
+		case "resources":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("resources"))
+			data, err := ec.unmarshalOInstanceComponentResourcesInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentResources(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Resources = data
 		}
 	}
 	return it, nil
@@ -2007,7 +2705,7 @@ func (ec *executionContext) unmarshalInputInstanceEtcdInput(ctx context.Context,
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"replicas", "storage"}
+	fieldsInOrder := [...]string{"replicas", "storage", "resources"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2028,6 +2726,13 @@ func (ec *executionContext) unmarshalInputInstanceEtcdInput(ctx context.Context,
 				return it, err
 			}
 			it.Storage = data
+		case "resources":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("resources"))
+			data, err := ec.unmarshalOInstanceComponentResourcesInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentResources(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Resources = data
 		}
 	}
 	return it, nil
@@ -2089,7 +2794,7 @@ func (ec *executionContext) unmarshalInputInstanceFailoverInput(ctx context.Cont
 		asMap["enabled"] = false
 	}
 
-	fieldsInOrder := [...]string{"enabled", "clusterStatusUpdateFrequency", "clusterMonitorPeriod", "clusterMonitorGracePeriod", "clusterFailureThreshold", "clusterSuccessThreshold", "gracefulEvictionTimeout"}
+	fieldsInOrder := [...]string{"enabled", "clusterStatusUpdateFrequency", "clusterMonitorPeriod", "clusterMonitorGracePeriod", "clusterStartupGracePeriod", "clusterFailureThreshold", "clusterSuccessThreshold", "gracefulEvictionTimeout"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2124,6 +2829,13 @@ func (ec *executionContext) unmarshalInputInstanceFailoverInput(ctx context.Cont
 				return it, err
 			}
 			it.ClusterMonitorGracePeriod = data
+		case "clusterStartupGracePeriod":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clusterStartupGracePeriod"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClusterStartupGracePeriod = data
 		case "clusterFailureThreshold":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clusterFailureThreshold"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -2187,8 +2899,8 @@ func (ec *executionContext) unmarshalInputInstanceFeatureGateInput(ctx context.C
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputInstanceMetricsAdapterInput(ctx context.Context, obj any) (v1alpha1.MetricsAdapterSettings, error) {
-	var it v1alpha1.MetricsAdapterSettings
+func (ec *executionContext) unmarshalInputInstanceMetricsAdapterInput(ctx context.Context, obj any) (instance.MetricsAdapter, error) {
+	var it instance.MetricsAdapter
 	if obj == nil {
 		return it, nil
 	}
@@ -2202,7 +2914,7 @@ func (ec *executionContext) unmarshalInputInstanceMetricsAdapterInput(ctx contex
 		asMap["enabled"] = false
 	}
 
-	fieldsInOrder := [...]string{"enabled", "replicas"}
+	fieldsInOrder := [...]string{"enabled", "replicas", "extraArgs", "resources"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2223,6 +2935,20 @@ func (ec *executionContext) unmarshalInputInstanceMetricsAdapterInput(ctx contex
 				return it, err
 			}
 			it.Replicas = data
+		case "extraArgs":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("extraArgs"))
+			data, err := ec.unmarshalOInstanceComponentArgumentInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgumentᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExtraArgs = data
+		case "resources":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("resources"))
+			data, err := ec.unmarshalOInstanceComponentResourcesInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentResources(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Resources = data
 		}
 	}
 	return it, nil
@@ -2616,6 +3342,16 @@ func (ec *executionContext) _InstanceAPIServer(ctx context.Context, sel ast.Sele
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "extraArgs":
+			out.Values[i] = ec._InstanceAPIServer_extraArgs(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resources":
+			out.Values[i] = ec._InstanceAPIServer_resources(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -2687,7 +3423,7 @@ func (ec *executionContext) _InstanceCheck(ctx context.Context, sel ast.Selectio
 
 var instanceComponentImplementors = []string{"InstanceComponent"}
 
-func (ec *executionContext) _InstanceComponent(ctx context.Context, sel ast.SelectionSet, obj *v1alpha1.ComponentSettings) graphql.Marshaler {
+func (ec *executionContext) _InstanceComponent(ctx context.Context, sel ast.SelectionSet, obj *instance.Component) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceComponentImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2699,6 +3435,145 @@ func (ec *executionContext) _InstanceComponent(ctx context.Context, sel ast.Sele
 			out.Values[i] = graphql.MarshalString("InstanceComponent")
 		case "replicas":
 			out.Values[i] = ec._InstanceComponent_replicas(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "extraArgs":
+			out.Values[i] = ec._InstanceComponent_extraArgs(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resources":
+			out.Values[i] = ec._InstanceComponent_resources(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var instanceComponentAmountsImplementors = []string{"InstanceComponentAmounts"}
+
+func (ec *executionContext) _InstanceComponentAmounts(ctx context.Context, sel ast.SelectionSet, obj *v1alpha1.ResourceAmounts) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, instanceComponentAmountsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InstanceComponentAmounts")
+		case "cpu":
+			out.Values[i] = ec._InstanceComponentAmounts_cpu(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "memory":
+			out.Values[i] = ec._InstanceComponentAmounts_memory(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var instanceComponentArgumentImplementors = []string{"InstanceComponentArgument"}
+
+func (ec *executionContext) _InstanceComponentArgument(ctx context.Context, sel ast.SelectionSet, obj *instance.Argument) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, instanceComponentArgumentImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InstanceComponentArgument")
+		case "name":
+			out.Values[i] = ec._InstanceComponentArgument_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "value":
+			out.Values[i] = ec._InstanceComponentArgument_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var instanceComponentResourcesImplementors = []string{"InstanceComponentResources"}
+
+func (ec *executionContext) _InstanceComponentResources(ctx context.Context, sel ast.SelectionSet, obj *v1alpha1.ComponentResources) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, instanceComponentResourcesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InstanceComponentResources")
+		case "requests":
+			out.Values[i] = ec._InstanceComponentResources_requests(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "limits":
+			out.Values[i] = ec._InstanceComponentResources_limits(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -2853,6 +3728,16 @@ func (ec *executionContext) _InstanceDescheduler(ctx context.Context, sel ast.Se
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "extraArgs":
+			out.Values[i] = ec._InstanceDescheduler_extraArgs(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resources":
+			out.Values[i] = ec._InstanceDescheduler_resources(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -2893,6 +3778,11 @@ func (ec *executionContext) _InstanceEtcd(ctx context.Context, sel ast.Selection
 			}
 		case "storage":
 			out.Values[i] = ec._InstanceEtcd_storage(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "resources":
+			out.Values[i] = ec._InstanceEtcd_resources(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -2992,6 +3882,11 @@ func (ec *executionContext) _InstanceFailover(ctx context.Context, sel ast.Selec
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "clusterStartupGracePeriod":
+			out.Values[i] = ec._InstanceFailover_clusterStartupGracePeriod(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "clusterFailureThreshold":
 			out.Values[i] = ec._InstanceFailover_clusterFailureThreshold(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -3073,7 +3968,7 @@ func (ec *executionContext) _InstanceFeatureGate(ctx context.Context, sel ast.Se
 
 var instanceMetricsAdapterImplementors = []string{"InstanceMetricsAdapter"}
 
-func (ec *executionContext) _InstanceMetricsAdapter(ctx context.Context, sel ast.SelectionSet, obj *v1alpha1.MetricsAdapterSettings) graphql.Marshaler {
+func (ec *executionContext) _InstanceMetricsAdapter(ctx context.Context, sel ast.SelectionSet, obj *instance.MetricsAdapter) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceMetricsAdapterImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -3091,6 +3986,97 @@ func (ec *executionContext) _InstanceMetricsAdapter(ctx context.Context, sel ast
 		case "replicas":
 			out.Values[i] = ec._InstanceMetricsAdapter_replicas(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "extraArgs":
+			out.Values[i] = ec._InstanceMetricsAdapter_extraArgs(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resources":
+			out.Values[i] = ec._InstanceMetricsAdapter_resources(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var karmadaVersionImplementors = []string{"KarmadaVersion"}
+
+func (ec *executionContext) _KarmadaVersion(ctx context.Context, sel ast.SelectionSet, obj *instances.KarmadaVersion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, karmadaVersionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("KarmadaVersion")
+		case "version":
+			out.Values[i] = ec._KarmadaVersion_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var karmadaVersionListImplementors = []string{"KarmadaVersionList"}
+
+func (ec *executionContext) _KarmadaVersionList(ctx context.Context, sel ast.SelectionSet, obj *instances.KarmadaVersions) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, karmadaVersionListImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("KarmadaVersionList")
+		case "nodes":
+			out.Values[i] = ec._KarmadaVersionList_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "limited":
+			out.Values[i] = ec._KarmadaVersionList_limited(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -3319,6 +4305,31 @@ func (ec *executionContext) marshalNInstanceCheckName2githubᚗcomᚋkairshipᚑ
 	return res
 }
 
+func (ec *executionContext) marshalNInstanceComponentArgument2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgument(ctx context.Context, sel ast.SelectionSet, v instance.Argument) graphql.Marshaler {
+	return ec._InstanceComponentArgument(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNInstanceComponentArgument2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgumentᚄ(ctx context.Context, sel ast.SelectionSet, v []instance.Argument) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNInstanceComponentArgument2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgument(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNInstanceComponentArgumentInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgument(ctx context.Context, v any) (instance.Argument, error) {
+	res, err := ec.unmarshalInputInstanceComponentArgumentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNInstanceFeatureGate2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐFeatureGate(ctx context.Context, sel ast.SelectionSet, v instance.FeatureGate) graphql.Marshaler {
 	return ec._InstanceFeatureGate(ctx, sel, &v)
 }
@@ -3342,6 +4353,40 @@ func (ec *executionContext) marshalNInstanceFeatureGate2ᚕgithubᚗcomᚋkairsh
 func (ec *executionContext) unmarshalNInstanceFeatureGateInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐFeatureGate(ctx context.Context, v any) (instance.FeatureGate, error) {
 	res, err := ec.unmarshalInputInstanceFeatureGateInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNKarmadaVersion2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐKarmadaVersion(ctx context.Context, sel ast.SelectionSet, v instances.KarmadaVersion) graphql.Marshaler {
+	return ec._KarmadaVersion(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNKarmadaVersion2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐKarmadaVersionᚄ(ctx context.Context, sel ast.SelectionSet, v []instances.KarmadaVersion) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNKarmadaVersion2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐKarmadaVersion(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNKarmadaVersionList2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐKarmadaVersions(ctx context.Context, sel ast.SelectionSet, v instances.KarmadaVersions) graphql.Marshaler {
+	return ec._KarmadaVersionList(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNKarmadaVersionList2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐKarmadaVersions(ctx context.Context, sel ast.SelectionSet, v *instances.KarmadaVersions) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._KarmadaVersionList(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNRegisterInstanceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐRegisterInput(ctx context.Context, v any) (instances.RegisterInput, error) {
@@ -3445,18 +4490,65 @@ func (ec *executionContext) unmarshalOInstanceAPIServerInput2ᚖgithubᚗcomᚋk
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOInstanceComponent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentSettings(ctx context.Context, sel ast.SelectionSet, v *v1alpha1.ComponentSettings) graphql.Marshaler {
+func (ec *executionContext) marshalOInstanceComponent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐComponent(ctx context.Context, sel ast.SelectionSet, v *instance.Component) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._InstanceComponent(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOInstanceComponentInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentSettings(ctx context.Context, v any) (*v1alpha1.ComponentSettings, error) {
+func (ec *executionContext) marshalOInstanceComponentAmounts2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐResourceAmounts(ctx context.Context, sel ast.SelectionSet, v *v1alpha1.ResourceAmounts) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._InstanceComponentAmounts(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOInstanceComponentAmountsInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐResourceAmounts(ctx context.Context, v any) (*v1alpha1.ResourceAmounts, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputInstanceComponentAmountsInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOInstanceComponentArgumentInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgumentᚄ(ctx context.Context, v any) ([]instance.Argument, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]instance.Argument, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNInstanceComponentArgumentInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐArgument(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalOInstanceComponentInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐComponent(ctx context.Context, v any) (*instance.Component, error) {
 	if v == nil {
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputInstanceComponentInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOInstanceComponentResources2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentResources(ctx context.Context, sel ast.SelectionSet, v *v1alpha1.ComponentResources) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._InstanceComponentResources(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOInstanceComponentResourcesInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐComponentResources(ctx context.Context, v any) (*v1alpha1.ComponentResources, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputInstanceComponentResourcesInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -3552,14 +4644,14 @@ func (ec *executionContext) unmarshalOInstanceFeatureGateInput2ᚕgithubᚗcom�
 	return res, nil
 }
 
-func (ec *executionContext) marshalOInstanceMetricsAdapter2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐMetricsAdapterSettings(ctx context.Context, sel ast.SelectionSet, v *v1alpha1.MetricsAdapterSettings) graphql.Marshaler {
+func (ec *executionContext) marshalOInstanceMetricsAdapter2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐMetricsAdapter(ctx context.Context, sel ast.SelectionSet, v *instance.MetricsAdapter) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._InstanceMetricsAdapter(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOInstanceMetricsAdapterInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐMetricsAdapterSettings(ctx context.Context, v any) (*v1alpha1.MetricsAdapterSettings, error) {
+func (ec *executionContext) unmarshalOInstanceMetricsAdapterInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐMetricsAdapter(ctx context.Context, v any) (*instance.MetricsAdapter, error) {
 	if v == nil {
 		return nil, nil
 	}

@@ -240,12 +240,14 @@ type ComplexityRoot struct {
 		KubeSystemID          func(childComplexity int) int
 		KubernetesVersion     func(childComplexity int) int
 		LabelPairs            func(childComplexity int) int
+		Manifest              func(childComplexity int) int
 		Name                  func(childComplexity int) int
 		Provider              func(childComplexity int) int
 		Region                func(childComplexity int) int
 		ResourceVersion       func(childComplexity int) int
 		Summary               func(childComplexity int) int
 		Type                  func(childComplexity int) int
+		Yaml                  func(childComplexity int) int
 		Zone                  func(childComplexity int) int
 	}
 
@@ -1168,6 +1170,7 @@ type ComplexityRoot struct {
 		Kubeconfig                 func(childComplexity int) int
 		KubernetesVersion          func(childComplexity int) int
 		LabelPairs                 func(childComplexity int) int
+		Manifest                   func(childComplexity int) int
 		MemberCluster              func(childComplexity int, name string) int
 		MemberClusters             func(childComplexity int, first *int, after *string, filter *membercluster.Filter, orderBy *object.Order) int
 		Mode                       func(childComplexity int) int
@@ -1190,17 +1193,21 @@ type ComplexityRoot struct {
 		State                      func(childComplexity int) int
 		Summary                    func(childComplexity int) int
 		Timeline                   func(childComplexity int, first *int, after *string, changes []projection.HistoryChange, from *time.Time, to *time.Time, object *timeline.Object) int
+		UpgradeVersions            func(childComplexity int) int
 		ViewerCan                  func(childComplexity int) int
 		Workload                   func(childComplexity int, kind workload.Kind, namespace string, name string, customKind *string) int
 		WorkloadRebalancer         func(childComplexity int, name string) int
 		WorkloadRebalancers        func(childComplexity int, first *int, after *string, filter *karmadaresource.Filter, orderBy *object.Order) int
 		WorkloadRevisions          func(childComplexity int, kind workload.Kind, namespace string, name string) int
 		Workloads                  func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
+		Yaml                       func(childComplexity int) int
 	}
 
 	InstanceAPIServer struct {
 		CertSANs    func(childComplexity int) int
+		ExtraArgs   func(childComplexity int) int
 		Replicas    func(childComplexity int) int
+		Resources   func(childComplexity int) int
 		ServiceType func(childComplexity int) int
 	}
 
@@ -1221,7 +1228,24 @@ type ComplexityRoot struct {
 	}
 
 	InstanceComponent struct {
-		Replicas func(childComplexity int) int
+		ExtraArgs func(childComplexity int) int
+		Replicas  func(childComplexity int) int
+		Resources func(childComplexity int) int
+	}
+
+	InstanceComponentAmounts struct {
+		CPU    func(childComplexity int) int
+		Memory func(childComplexity int) int
+	}
+
+	InstanceComponentArgument struct {
+		Name  func(childComplexity int) int
+		Value func(childComplexity int) int
+	}
+
+	InstanceComponentResources struct {
+		Limits   func(childComplexity int) int
+		Requests func(childComplexity int) int
 	}
 
 	InstanceComponents struct {
@@ -1258,8 +1282,10 @@ type ComplexityRoot struct {
 
 	InstanceDescheduler struct {
 		Enabled                func(childComplexity int) int
+		ExtraArgs              func(childComplexity int) int
 		Interval               func(childComplexity int) int
 		Replicas               func(childComplexity int) int
+		Resources              func(childComplexity int) int
 		UnschedulableThreshold func(childComplexity int) int
 	}
 
@@ -1269,8 +1295,9 @@ type ComplexityRoot struct {
 	}
 
 	InstanceEtcd struct {
-		Replicas func(childComplexity int) int
-		Storage  func(childComplexity int) int
+		Replicas  func(childComplexity int) int
+		Resources func(childComplexity int) int
+		Storage   func(childComplexity int) int
 	}
 
 	InstanceEtcdStorage struct {
@@ -1282,6 +1309,7 @@ type ComplexityRoot struct {
 		ClusterFailureThreshold      func(childComplexity int) int
 		ClusterMonitorGracePeriod    func(childComplexity int) int
 		ClusterMonitorPeriod         func(childComplexity int) int
+		ClusterStartupGracePeriod    func(childComplexity int) int
 		ClusterStatusUpdateFrequency func(childComplexity int) int
 		ClusterSuccessThreshold      func(childComplexity int) int
 		Enabled                      func(childComplexity int) int
@@ -1300,8 +1328,10 @@ type ComplexityRoot struct {
 	}
 
 	InstanceMetricsAdapter struct {
-		Enabled  func(childComplexity int) int
-		Replicas func(childComplexity int) int
+		Enabled   func(childComplexity int) int
+		ExtraArgs func(childComplexity int) int
+		Replicas  func(childComplexity int) int
+		Resources func(childComplexity int) int
 	}
 
 	InstanceSummary struct {
@@ -1372,6 +1402,15 @@ type ComplexityRoot struct {
 		Message       func(childComplexity int) int
 		Object        func(childComplexity int) int
 		Type          func(childComplexity int) int
+	}
+
+	KarmadaVersion struct {
+		Version func(childComplexity int) int
+	}
+
+	KarmadaVersionList struct {
+		Limited func(childComplexity int) int
+		Nodes   func(childComplexity int) int
 	}
 
 	KindCount struct {
@@ -2165,6 +2204,7 @@ type ComplexityRoot struct {
 		Images             func(childComplexity int, first *int, after *string, filter *image.Filter, orderBy *image.Order) int
 		Instance           func(childComplexity int, name string) int
 		Instances          func(childComplexity int, first *int, after *string, filter *instance.Filter, orderBy *object.Order) int
+		KarmadaVersions    func(childComplexity int) int
 		Node               func(childComplexity int, id string) int
 		Pods               func(childComplexity int, first *int, after *string, filter *pod.Filter, orderBy *pod.Order) int
 		Resources          func(childComplexity int, group string, version string, resource string, instances []string, inMembers bool, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
@@ -3379,6 +3419,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Cluster.LabelPairs(childComplexity), true
+	case "Cluster.manifest":
+		if e.ComplexityRoot.Cluster.Manifest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Cluster.Manifest(childComplexity), true
 	case "Cluster.name":
 		if e.ComplexityRoot.Cluster.Name == nil {
 			break
@@ -3415,6 +3461,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Cluster.Type(childComplexity), true
+	case "Cluster.yaml":
+		if e.ComplexityRoot.Cluster.Yaml == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Cluster.Yaml(childComplexity), true
 	case "Cluster.zone":
 		if e.ComplexityRoot.Cluster.Zone == nil {
 			break
@@ -7335,6 +7387,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.LabelPairs(childComplexity), true
+	case "Instance.manifest":
+		if e.ComplexityRoot.Instance.Manifest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Instance.Manifest(childComplexity), true
 	case "Instance.memberCluster":
 		if e.ComplexityRoot.Instance.MemberCluster == nil {
 			break
@@ -7552,6 +7610,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Timeline(childComplexity, args["first"].(*int), args["after"].(*string), args["changes"].([]projection.HistoryChange), args["from"].(*time.Time), args["to"].(*time.Time), args["object"].(*timeline.Object)), true
+	case "Instance.upgradeVersions":
+		if e.ComplexityRoot.Instance.UpgradeVersions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Instance.UpgradeVersions(childComplexity), true
 	case "Instance.viewerCan":
 		if e.ComplexityRoot.Instance.ViewerCan == nil {
 			break
@@ -7613,6 +7677,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Workloads(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*workload.Filter), args["orderBy"].(*workload.Order)), true
+	case "Instance.yaml":
+		if e.ComplexityRoot.Instance.Yaml == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Instance.Yaml(childComplexity), true
 
 	case "InstanceAPIServer.certSANs":
 		if e.ComplexityRoot.InstanceAPIServer.CertSANs == nil {
@@ -7620,12 +7690,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InstanceAPIServer.CertSANs(childComplexity), true
+	case "InstanceAPIServer.extraArgs":
+		if e.ComplexityRoot.InstanceAPIServer.ExtraArgs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceAPIServer.ExtraArgs(childComplexity), true
 	case "InstanceAPIServer.replicas":
 		if e.ComplexityRoot.InstanceAPIServer.Replicas == nil {
 			break
 		}
 
 		return e.ComplexityRoot.InstanceAPIServer.Replicas(childComplexity), true
+	case "InstanceAPIServer.resources":
+		if e.ComplexityRoot.InstanceAPIServer.Resources == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceAPIServer.Resources(childComplexity), true
 	case "InstanceAPIServer.serviceType":
 		if e.ComplexityRoot.InstanceAPIServer.ServiceType == nil {
 			break
@@ -7695,12 +7777,63 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.InstanceCheck.Passed(childComplexity), true
 
+	case "InstanceComponent.extraArgs":
+		if e.ComplexityRoot.InstanceComponent.ExtraArgs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponent.ExtraArgs(childComplexity), true
 	case "InstanceComponent.replicas":
 		if e.ComplexityRoot.InstanceComponent.Replicas == nil {
 			break
 		}
 
 		return e.ComplexityRoot.InstanceComponent.Replicas(childComplexity), true
+	case "InstanceComponent.resources":
+		if e.ComplexityRoot.InstanceComponent.Resources == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponent.Resources(childComplexity), true
+
+	case "InstanceComponentAmounts.cpu":
+		if e.ComplexityRoot.InstanceComponentAmounts.CPU == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponentAmounts.CPU(childComplexity), true
+	case "InstanceComponentAmounts.memory":
+		if e.ComplexityRoot.InstanceComponentAmounts.Memory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponentAmounts.Memory(childComplexity), true
+
+	case "InstanceComponentArgument.name":
+		if e.ComplexityRoot.InstanceComponentArgument.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponentArgument.Name(childComplexity), true
+	case "InstanceComponentArgument.value":
+		if e.ComplexityRoot.InstanceComponentArgument.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponentArgument.Value(childComplexity), true
+
+	case "InstanceComponentResources.limits":
+		if e.ComplexityRoot.InstanceComponentResources.Limits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponentResources.Limits(childComplexity), true
+	case "InstanceComponentResources.requests":
+		if e.ComplexityRoot.InstanceComponentResources.Requests == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponentResources.Requests(childComplexity), true
 
 	case "InstanceComponents.apiServer":
 		if e.ComplexityRoot.InstanceComponents.APIServer == nil {
@@ -7849,6 +7982,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InstanceDescheduler.Enabled(childComplexity), true
+	case "InstanceDescheduler.extraArgs":
+		if e.ComplexityRoot.InstanceDescheduler.ExtraArgs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceDescheduler.ExtraArgs(childComplexity), true
 	case "InstanceDescheduler.interval":
 		if e.ComplexityRoot.InstanceDescheduler.Interval == nil {
 			break
@@ -7861,6 +8000,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InstanceDescheduler.Replicas(childComplexity), true
+	case "InstanceDescheduler.resources":
+		if e.ComplexityRoot.InstanceDescheduler.Resources == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceDescheduler.Resources(childComplexity), true
 	case "InstanceDescheduler.unschedulableThreshold":
 		if e.ComplexityRoot.InstanceDescheduler.UnschedulableThreshold == nil {
 			break
@@ -7887,6 +8032,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InstanceEtcd.Replicas(childComplexity), true
+	case "InstanceEtcd.resources":
+		if e.ComplexityRoot.InstanceEtcd.Resources == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceEtcd.Resources(childComplexity), true
 	case "InstanceEtcd.storage":
 		if e.ComplexityRoot.InstanceEtcd.Storage == nil {
 			break
@@ -7925,6 +8076,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InstanceFailover.ClusterMonitorPeriod(childComplexity), true
+	case "InstanceFailover.clusterStartupGracePeriod":
+		if e.ComplexityRoot.InstanceFailover.ClusterStartupGracePeriod == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceFailover.ClusterStartupGracePeriod(childComplexity), true
 	case "InstanceFailover.clusterStatusUpdateFrequency":
 		if e.ComplexityRoot.InstanceFailover.ClusterStatusUpdateFrequency == nil {
 			break
@@ -7988,12 +8145,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InstanceMetricsAdapter.Enabled(childComplexity), true
+	case "InstanceMetricsAdapter.extraArgs":
+		if e.ComplexityRoot.InstanceMetricsAdapter.ExtraArgs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceMetricsAdapter.ExtraArgs(childComplexity), true
 	case "InstanceMetricsAdapter.replicas":
 		if e.ComplexityRoot.InstanceMetricsAdapter.Replicas == nil {
 			break
 		}
 
 		return e.ComplexityRoot.InstanceMetricsAdapter.Replicas(childComplexity), true
+	case "InstanceMetricsAdapter.resources":
+		if e.ComplexityRoot.InstanceMetricsAdapter.Resources == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceMetricsAdapter.Resources(childComplexity), true
 
 	case "InstanceSummary.cpu":
 		if e.ComplexityRoot.InstanceSummary.CPU == nil {
@@ -8349,6 +8518,26 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.KarmadaResourceChange.Type(childComplexity), true
+
+	case "KarmadaVersion.version":
+		if e.ComplexityRoot.KarmadaVersion.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KarmadaVersion.Version(childComplexity), true
+
+	case "KarmadaVersionList.limited":
+		if e.ComplexityRoot.KarmadaVersionList.Limited == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KarmadaVersionList.Limited(childComplexity), true
+	case "KarmadaVersionList.nodes":
+		if e.ComplexityRoot.KarmadaVersionList.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KarmadaVersionList.Nodes(childComplexity), true
 
 	case "KindCount.group":
 		if e.ComplexityRoot.KindCount.Group == nil {
@@ -12193,6 +12382,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Query.Instances(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*instance.Filter), args["orderBy"].(*object.Order)), true
 
+	case "Query.karmadaVersions":
+		if e.ComplexityRoot.Query.KarmadaVersions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.KarmadaVersions(childComplexity), true
 	case "Query.node":
 		if e.ComplexityRoot.Query.Node == nil {
 			break
@@ -15190,7 +15385,10 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputImageOverriderInput,
 		ec.unmarshalInputImagePredicateInput,
 		ec.unmarshalInputInstanceAPIServerInput,
+		ec.unmarshalInputInstanceComponentAmountsInput,
+		ec.unmarshalInputInstanceComponentArgumentInput,
 		ec.unmarshalInputInstanceComponentInput,
+		ec.unmarshalInputInstanceComponentResourcesInput,
 		ec.unmarshalInputInstanceComponentsInput,
 		ec.unmarshalInputInstanceDeschedulerInput,
 		ec.unmarshalInputInstanceEtcdInput,
@@ -16195,6 +16393,14 @@ type Cluster implements Node {
   createdAt: Time!
   "The version of the resource, for ` + "`" + `updateCluster` + "`" + `."
   resourceVersion: String!
+  """
+  The ` + "`" + `Cluster` + "`" + ` resource as JSON, without ` + "`" + `managedFields` + "`" + ` and the copies that tools keep of it. It names Secrets and holds none.
+  It is for those who may read all of its instance; for those who see all instances where it is free, or a member of another
+  instance than the one that it is to be joined to. Null for others.
+  """
+  manifest: JSON @tag(name: "raw")
+  "The ` + "`" + `Cluster` + "`" + ` resource as YAML; null where ` + "`" + `manifest` + "`" + ` is."
+  yaml: String @tag(name: "raw")
   "How old the fields of the cluster itself may be."
   freshness: Freshness!
 }
@@ -17659,6 +17865,40 @@ extend type Instance {
   components: InstanceComponents
   "Kinds that the index collects of it besides those that it collects of every instance; null for none."
   collect: CollectedKinds
+  """
+  Versions of Karmada that ` + "`" + `updateInstance` + "`" + ` can install next: those of ` + "`" + `karmadaVersions` + "`" + ` that are later, by one minor
+  version at most. Empty for an External instance, where its own version is not known, and where the versions are not limited.
+  """
+  upgradeVersions: [String!]!
+  """
+  The ` + "`" + `Instance` + "`" + ` resource as JSON, without ` + "`" + `managedFields` + "`" + ` and the copies that tools keep of it. It names Secrets and holds none.
+  It is for those who may change the instance; null for others.
+  """
+  manifest: JSON @tag(name: "raw")
+  "The ` + "`" + `Instance` + "`" + ` resource as YAML; null where ` + "`" + `manifest` + "`" + ` is."
+  yaml: String @tag(name: "raw")
+}
+
+extend type Query {
+  """
+  Versions of Karmada that ` + "`" + `createInstance` + "`" + ` and ` + "`" + `updateInstance` + "`" + ` install, as the API server is set. They are for those who see
+  any instance.
+  """
+  karmadaVersions: KarmadaVersionList! @guard(by: VISIBLE)
+}
+
+"Versions of Karmada that can be installed."
+type KarmadaVersionList @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.KarmadaVersions") {
+  "The versions in the order of the setting; empty where any can be installed, and for those who see no instance."
+  nodes: [KarmadaVersion!]!
+  "Whether no other version can be installed; false for those who see no instance."
+  limited: Boolean!
+}
+
+"A version of Karmada that can be installed."
+type KarmadaVersion @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.KarmadaVersion") {
+  "The version, for example ` + "`" + `v1.18.2` + "`" + `."
+  version: String!
 }
 
 "Kinds of objects that the index collects of one instance."
@@ -17731,6 +17971,34 @@ type InstanceComponents {
 type InstanceComponent {
   "How many of it run."
   replicas: Int
+  "Further flags of it, by name in alphabetical order."
+  extraArgs: [InstanceComponentArgument!]!
+  "CPU and memory of each of its pods; null for the operator's default."
+  resources: InstanceComponentResources
+}
+
+"A flag of a component."
+type InstanceComponentArgument {
+  "Its name without dashes, for example ` + "`" + `kube-api-qps` + "`" + `."
+  name: String!
+  "Its value."
+  value: String!
+}
+
+"CPU and memory of each pod of a component."
+type InstanceComponentResources {
+  "What is reserved for it; null for nothing."
+  requests: InstanceComponentAmounts
+  "What it may use; null for no limit."
+  limits: InstanceComponentAmounts
+}
+
+"Amounts of CPU and memory."
+type InstanceComponentAmounts {
+  "CPU, for example ` + "`" + `500m` + "`" + `; null when not set."
+  cpu: String
+  "Memory, for example ` + "`" + `512Mi` + "`" + `; null when not set."
+  memory: String
 }
 
 "Settings of etcd."
@@ -17739,6 +18007,8 @@ type InstanceEtcd {
   replicas: Int
   "The volume of each member; null when the data is lost with the pod."
   storage: InstanceEtcdStorage
+  "CPU and memory of each of its pods; null for the operator's default."
+  resources: InstanceComponentResources
 }
 
 "The volume of a member of etcd."
@@ -17757,6 +18027,10 @@ type InstanceAPIServer {
   serviceType: ServiceType
   "Further names and addresses of its certificate."
   certSANs: [String!]!
+  "Further flags of it, by name in alphabetical order."
+  extraArgs: [InstanceComponentArgument!]!
+  "CPU and memory of each of its pods; null for the operator's default."
+  resources: InstanceComponentResources
 }
 
 "When a cluster counts as failed, and what then. Durations are like ` + "`" + `30s` + "`" + `."
@@ -17769,6 +18043,8 @@ type InstanceFailover {
   clusterMonitorPeriod: String
   "How long a cluster may be silent."
   clusterMonitorGracePeriod: String
+  "How long a cluster may be silent after it was joined."
+  clusterStartupGracePeriod: String
   "How long a cluster must fail."
   clusterFailureThreshold: String
   "How long a cluster must succeed again."
@@ -17787,6 +18063,10 @@ type InstanceDescheduler {
   interval: String
   "How long a pod must be unschedulable."
   unschedulableThreshold: String
+  "Further flags of it, by name in alphabetical order."
+  extraArgs: [InstanceComponentArgument!]!
+  "CPU and memory of each of its pods; null for the operator's default."
+  resources: InstanceComponentResources
 }
 
 "The metrics API over all member clusters."
@@ -17795,6 +18075,10 @@ type InstanceMetricsAdapter {
   enabled: Boolean!
   "How many of it run."
   replicas: Int
+  "Further flags of it, by name in alphabetical order."
+  extraArgs: [InstanceComponentArgument!]!
+  "CPU and memory of each of its pods; null for the operator's default."
+  resources: InstanceComponentResources
 }
 
 "A feature of Karmada that is turned on or off."
@@ -17841,7 +18125,7 @@ input CreateInstanceInput @goModel(model: "github.com/kairship-io/kairship/pkg/f
   instance: String!
   "The cluster of the inventory to install it on."
   hostCluster: String!
-  "The version of Karmada, for example ` + "`" + `v1.18.2` + "`" + `; the operator's own unless told."
+  "The version of Karmada, for example ` + "`" + `v1.18.2` + "`" + `, of those that ` + "`" + `karmadaVersions` + "`" + ` lists; the operator's own unless told."
   karmadaVersion: String
   "Settings of its components."
   components: InstanceComponentsInput
@@ -17875,7 +18159,7 @@ input UpdateInstanceInput @goModel(model: "github.com/kairship-io/kairship/pkg/f
   alias: String
   "All its labels from now on."
   labels: [LabelInput!]
-  "Another version of Karmada; for a Managed instance it is installed."
+  "Another version of Karmada; for a Managed instance it is installed, and is one of those that ` + "`" + `karmadaVersions` + "`" + ` lists."
   karmadaVersion: String
   "All settings of a Managed instance's components from now on."
   components: InstanceComponentsInput
@@ -18016,6 +18300,34 @@ input InstanceComponentsInput {
 input InstanceComponentInput {
   "How many of it run: 1 to 10."
   replicas: Int
+  "Further flags of it: 64 at most, each once. Those that only tune it are permitted; ` + "`" + `docs/instance-lifecycle.md` + "`" + ` lists them."
+  extraArgs: [InstanceComponentArgumentInput!]
+  "CPU and memory of each of its pods; the operator's default unless told."
+  resources: InstanceComponentResourcesInput
+}
+
+"A flag of a component."
+input InstanceComponentArgumentInput {
+  "Its name without dashes, for example ` + "`" + `kube-api-qps` + "`" + `."
+  name: String!
+  "Its value."
+  value: String!
+}
+
+"CPU and memory of each pod of a component."
+input InstanceComponentResourcesInput {
+  "What is reserved for it."
+  requests: InstanceComponentAmountsInput
+  "What it may use; no less than what is reserved."
+  limits: InstanceComponentAmountsInput
+}
+
+"Amounts of CPU and memory."
+input InstanceComponentAmountsInput {
+  "CPU, for example ` + "`" + `500m` + "`" + `."
+  cpu: String
+  "Memory, for example ` + "`" + `512Mi` + "`" + `."
+  memory: String
 }
 
 "Settings of etcd."
@@ -18024,6 +18336,8 @@ input InstanceEtcdInput {
   replicas: Int
   "The volume of each member. Without one the data is lost with the pod."
   storage: InstanceEtcdStorageInput
+  "CPU and memory of each of its pods; the operator's default unless told."
+  resources: InstanceComponentResourcesInput
 }
 
 "The volume of a member of etcd."
@@ -18042,6 +18356,10 @@ input InstanceAPIServerInput {
   serviceType: ServiceType
   "Further names and addresses of its certificate. They can't change."
   certSANs: [String!]
+  "Further flags of it: 64 at most, each once. Those that only tune it are permitted; ` + "`" + `docs/instance-lifecycle.md` + "`" + ` lists them."
+  extraArgs: [InstanceComponentArgumentInput!]
+  "CPU and memory of each of its pods; the operator's default unless told."
+  resources: InstanceComponentResourcesInput
 }
 
 "When a cluster counts as failed, and what then. Durations are like ` + "`" + `30s` + "`" + `."
@@ -18054,6 +18372,8 @@ input InstanceFailoverInput {
   clusterMonitorPeriod: String
   "How long a cluster may be silent."
   clusterMonitorGracePeriod: String
+  "How long a cluster may be silent after it was joined."
+  clusterStartupGracePeriod: String
   "How long a cluster must fail."
   clusterFailureThreshold: String
   "How long a cluster must succeed again."
@@ -18072,6 +18392,10 @@ input InstanceDeschedulerInput {
   interval: String
   "How long a pod must be unschedulable."
   unschedulableThreshold: String
+  "Further flags of it: 64 at most, each once. Those that only tune it are permitted; ` + "`" + `docs/instance-lifecycle.md` + "`" + ` lists them."
+  extraArgs: [InstanceComponentArgumentInput!]
+  "CPU and memory of each of its pods; the operator's default unless told."
+  resources: InstanceComponentResourcesInput
 }
 
 "The metrics API over all member clusters."
@@ -18080,6 +18404,10 @@ input InstanceMetricsAdapterInput {
   enabled: Boolean! = false
   "How many of it run: 1 to 10."
   replicas: Int
+  "Further flags of it: 64 at most, each once. Those that only tune it are permitted; ` + "`" + `docs/instance-lifecycle.md` + "`" + ` lists them."
+  extraArgs: [InstanceComponentArgumentInput!]
+  "CPU and memory of each of its pods; the operator's default unless told."
+  resources: InstanceComponentResourcesInput
 }
 
 "A feature of Karmada to turn on or off."
@@ -26669,6 +26997,10 @@ func (ec *executionContext) childFields_Cluster(ctx context.Context, field graph
 		return ec.fieldContext_Cluster_createdAt(ctx, field)
 	case "resourceVersion":
 		return ec.fieldContext_Cluster_resourceVersion(ctx, field)
+	case "manifest":
+		return ec.fieldContext_Cluster_manifest(ctx, field)
+	case "yaml":
+		return ec.fieldContext_Cluster_yaml(ctx, field)
 	case "freshness":
 		return ec.fieldContext_Cluster_freshness(ctx, field)
 	}
@@ -28227,6 +28559,12 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_components(ctx, field)
 	case "collect":
 		return ec.fieldContext_Instance_collect(ctx, field)
+	case "upgradeVersions":
+		return ec.fieldContext_Instance_upgradeVersions(ctx, field)
+	case "manifest":
+		return ec.fieldContext_Instance_manifest(ctx, field)
+	case "yaml":
+		return ec.fieldContext_Instance_yaml(ctx, field)
 	case "federatedHPA":
 		return ec.fieldContext_Instance_federatedHPA(ctx, field)
 	case "federatedHPAs":
@@ -28309,6 +28647,10 @@ func (ec *executionContext) childFields_InstanceAPIServer(ctx context.Context, f
 		return ec.fieldContext_InstanceAPIServer_serviceType(ctx, field)
 	case "certSANs":
 		return ec.fieldContext_InstanceAPIServer_certSANs(ctx, field)
+	case "extraArgs":
+		return ec.fieldContext_InstanceAPIServer_extraArgs(ctx, field)
+	case "resources":
+		return ec.fieldContext_InstanceAPIServer_resources(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type InstanceAPIServer", field.Name)
 }
@@ -28349,8 +28691,42 @@ func (ec *executionContext) childFields_InstanceComponent(ctx context.Context, f
 	switch field.Name {
 	case "replicas":
 		return ec.fieldContext_InstanceComponent_replicas(ctx, field)
+	case "extraArgs":
+		return ec.fieldContext_InstanceComponent_extraArgs(ctx, field)
+	case "resources":
+		return ec.fieldContext_InstanceComponent_resources(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type InstanceComponent", field.Name)
+}
+
+func (ec *executionContext) childFields_InstanceComponentAmounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cpu":
+		return ec.fieldContext_InstanceComponentAmounts_cpu(ctx, field)
+	case "memory":
+		return ec.fieldContext_InstanceComponentAmounts_memory(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceComponentAmounts", field.Name)
+}
+
+func (ec *executionContext) childFields_InstanceComponentArgument(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_InstanceComponentArgument_name(ctx, field)
+	case "value":
+		return ec.fieldContext_InstanceComponentArgument_value(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceComponentArgument", field.Name)
+}
+
+func (ec *executionContext) childFields_InstanceComponentResources(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "requests":
+		return ec.fieldContext_InstanceComponentResources_requests(ctx, field)
+	case "limits":
+		return ec.fieldContext_InstanceComponentResources_limits(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceComponentResources", field.Name)
 }
 
 func (ec *executionContext) childFields_InstanceComponents(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -28427,6 +28803,10 @@ func (ec *executionContext) childFields_InstanceDescheduler(ctx context.Context,
 		return ec.fieldContext_InstanceDescheduler_interval(ctx, field)
 	case "unschedulableThreshold":
 		return ec.fieldContext_InstanceDescheduler_unschedulableThreshold(ctx, field)
+	case "extraArgs":
+		return ec.fieldContext_InstanceDescheduler_extraArgs(ctx, field)
+	case "resources":
+		return ec.fieldContext_InstanceDescheduler_resources(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type InstanceDescheduler", field.Name)
 }
@@ -28447,6 +28827,8 @@ func (ec *executionContext) childFields_InstanceEtcd(ctx context.Context, field 
 		return ec.fieldContext_InstanceEtcd_replicas(ctx, field)
 	case "storage":
 		return ec.fieldContext_InstanceEtcd_storage(ctx, field)
+	case "resources":
+		return ec.fieldContext_InstanceEtcd_resources(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type InstanceEtcd", field.Name)
 }
@@ -28471,6 +28853,8 @@ func (ec *executionContext) childFields_InstanceFailover(ctx context.Context, fi
 		return ec.fieldContext_InstanceFailover_clusterMonitorPeriod(ctx, field)
 	case "clusterMonitorGracePeriod":
 		return ec.fieldContext_InstanceFailover_clusterMonitorGracePeriod(ctx, field)
+	case "clusterStartupGracePeriod":
+		return ec.fieldContext_InstanceFailover_clusterStartupGracePeriod(ctx, field)
 	case "clusterFailureThreshold":
 		return ec.fieldContext_InstanceFailover_clusterFailureThreshold(ctx, field)
 	case "clusterSuccessThreshold":
@@ -28509,6 +28893,10 @@ func (ec *executionContext) childFields_InstanceMetricsAdapter(ctx context.Conte
 		return ec.fieldContext_InstanceMetricsAdapter_enabled(ctx, field)
 	case "replicas":
 		return ec.fieldContext_InstanceMetricsAdapter_replicas(ctx, field)
+	case "extraArgs":
+		return ec.fieldContext_InstanceMetricsAdapter_extraArgs(ctx, field)
+	case "resources":
+		return ec.fieldContext_InstanceMetricsAdapter_resources(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type InstanceMetricsAdapter", field.Name)
 }
@@ -28651,6 +29039,24 @@ func (ec *executionContext) childFields_KarmadaResourceChange(ctx context.Contex
 		return ec.fieldContext_KarmadaResourceChange_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type KarmadaResourceChange", field.Name)
+}
+
+func (ec *executionContext) childFields_KarmadaVersion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "version":
+		return ec.fieldContext_KarmadaVersion_version(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type KarmadaVersion", field.Name)
+}
+
+func (ec *executionContext) childFields_KarmadaVersionList(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "nodes":
+		return ec.fieldContext_KarmadaVersionList_nodes(ctx, field)
+	case "limited":
+		return ec.fieldContext_KarmadaVersionList_limited(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type KarmadaVersionList", field.Name)
 }
 
 func (ec *executionContext) childFields_KindCount(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -23,6 +23,18 @@ func (r *clusterResolver) Instance(ctx context.Context, obj *cluster.Cluster) (*
 	return r.Fleet.Instances.Get(ctx, obj.InstanceName())
 }
 
+func (r *clusterResolver) Manifest(ctx context.Context, obj *cluster.Cluster) (map[string]any, error) {
+	return r.Fleet.Access.WholeCluster(ctx, obj.Cluster)
+}
+
+func (r *clusterResolver) Yaml(ctx context.Context, obj *cluster.Cluster) (*string, error) {
+	whole, err := r.Fleet.Access.WholeCluster(ctx, obj.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	return object.YAML(whole)
+}
+
 func (r *clusterConnectionResolver) Facets(ctx context.Context, obj *page.Connection[*cluster.Cluster], fields []cluster.FacetField, first *int) ([]listing.Facet[cluster.FacetField], error) {
 	v, err := listing.FacetsBy(obj, fields, first)
 	return orElse(ctx, v, err, []listing.Facet[cluster.FacetField]{})

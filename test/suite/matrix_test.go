@@ -83,6 +83,12 @@ var rootMatrix = []struct {
 	{"activity", `activity(filter: {from: "2026-01-02T00:00:00Z", to: "2026-01-01T00:00:00Z"}) { totalCount }`, outcomes{"INVALID", "INVALID", "INVALID", "INVALID"}},
 	{"activity", `activity { totalCount nodes { name } }`, outcomes{"*", "*", "*", "0:"}},
 
+	{"instance", `instance(name: "alpha") { yaml }`, outcomes{"*", "null", "null", "null"}},
+	{"instance", `instance(name: "beta") { manifest }`, outcomes{"*", "null", "null", "null"}},
+	{"instance", `instance(name: "alpha") { upgradeVersions }`, outcomes{"", "", "null", "null"}},
+	{"karmadaVersions", `karmadaVersions { nodes { version } }`, outcomes{"v1.18.2 v1.19.0 v1.20.0", "v1.18.2 v1.19.0 v1.20.0", "v1.18.2 v1.19.0 v1.20.0", ""}},
+	{"karmadaVersions", `karmadaVersions { limited }`, outcomes{"true", "true", "true", "false"}},
+
 	{"instances", `instances { totalCount nodes { name } }`, outcomes{"*", "1: alpha", "1: beta", "0:"}},
 	{"instances", `instances(filter: {name: ["alpha", "beta", "none-such"]}) { totalCount nodes { name } }`, outcomes{"2: alpha beta", "1: alpha", "1: beta", "0:"}},
 	{"instances", `instances(filter: {name: ["beta"]}) { totalCount nodes { name } }`, outcomes{"1: beta", "0:", "1: beta", "0:"}},
@@ -92,6 +98,8 @@ var rootMatrix = []struct {
 	{"cluster", `cluster(name: "m3") { name }`, outcomes{"m3", "null", "m3", "null"}},
 	{"cluster", `cluster(name: "k-alpha") { name }`, outcomes{"k-alpha", "k-alpha", "null", "null"}},
 	{"cluster", `cluster(name: "k-beta") { name }`, outcomes{"k-beta", "null", "k-beta", "null"}},
+	{"cluster", `cluster(name: "m1") { yaml }`, outcomes{"*", "*", "null", "null"}},
+	{"cluster", `cluster(name: "m3") { manifest }`, outcomes{"*", "null", "*", "null"}},
 	{"cluster", `cluster(name: "none-such") { name }`, outcomes{"null", "null", "null", "null"}},
 
 	{"clusters", `clusters { totalCount nodes { name } }`, outcomes{"*", "2: m1 m2", "1: m3", "0:"}},

@@ -307,20 +307,22 @@ func TestInstancesOfOthers(t *testing.T) {
 func TestCreateInstance(t *testing.T) {
 	admin, name := person(t, "admin"), newName()
 	goes(t, name)
+	flag := func(name, value string) []any { return []any{map[string]any{"name": name, "value": value}} }
+	pods := map[string]any{"requests": map[string]any{"cpu": "200m", "memory": "256Mi"}, "limits": map[string]any{"cpu": "1", "memory": "1Gi"}}
+	tuned := map[string]any{"replicas": 2, "extraArgs": flag("kube-api-qps", "80"), "resources": pods}
 	in := map[string]any{
 		"instance": name, "hostCluster": "m3", "karmadaVersion": "v1.18.2", "alias": "New", "deletionPolicy": "DELETE",
 		"labels": []any{map[string]any{"key": "env", "value": "test"}},
 		"components": map[string]any{
-			"etcd":                map[string]any{"replicas": 3, "storage": map[string]any{"size": "10Gi", "storageClassName": "fast"}},
-			"apiServer":           map[string]any{"replicas": 2, "serviceType": "LOAD_BALANCER", "certSANs": []any{"karmada.example.com"}},
-			"aggregatedAPIServer": map[string]any{"replicas": 2}, "kubeControllerManager": map[string]any{"replicas": 2},
-			"controllerManager": map[string]any{"replicas": 2}, "scheduler": map[string]any{"replicas": 2}, "webhook": map[string]any{"replicas": 2},
+			"etcd":                map[string]any{"replicas": 3, "resources": pods, "storage": map[string]any{"size": "10Gi", "storageClassName": "fast"}},
+			"apiServer":           map[string]any{"replicas": 2, "extraArgs": flag("max-requests-inflight", "3000"), "resources": pods, "serviceType": "LOAD_BALANCER", "certSANs": []any{"karmada.example.com"}},
+			"aggregatedAPIServer": tuned, "kubeControllerManager": tuned, "controllerManager": tuned, "scheduler": tuned, "webhook": tuned,
 			"failover": map[string]any{
-				"enabled": true, "clusterStatusUpdateFrequency": "15s", "clusterMonitorPeriod": "6s", "clusterMonitorGracePeriod": "50s",
+				"enabled": true, "clusterStatusUpdateFrequency": "15s", "clusterMonitorPeriod": "6s", "clusterMonitorGracePeriod": "50s", "clusterStartupGracePeriod": "70s",
 				"clusterFailureThreshold": "40s", "clusterSuccessThreshold": "20s", "gracefulEvictionTimeout": "5m",
 			},
-			"descheduler":    map[string]any{"enabled": true, "replicas": 2, "interval": "3m", "unschedulableThreshold": "4m"},
-			"metricsAdapter": map[string]any{"enabled": true, "replicas": 1},
+			"descheduler":    map[string]any{"enabled": true, "replicas": 2, "extraArgs": flag("v", "4"), "resources": pods, "interval": "3m", "unschedulableThreshold": "4m"},
+			"metricsAdapter": map[string]any{"enabled": true, "replicas": 1, "extraArgs": flag("v", "4"), "resources": pods},
 			"featureGates":   []any{map[string]any{"name": "PropagateDeps", "enabled": true}},
 			"imageRegistry":  "registry.example.com/mirror", "crdTarballURL": "https://files.example.com/crds.tar.gz",
 		},
@@ -333,6 +335,13 @@ func TestCreateInstance(t *testing.T) {
 	refused(t, admin, "createInstance", components("scheduler", map[string]any{"replicas": 11}), "INVALID", "input.components.scheduler.replicas")
 	refused(t, admin, "createInstance", components("failover", map[string]any{"clusterMonitorPeriod": "soon"}), "INVALID", "input.components.failover.clusterMonitorPeriod")
 	refused(t, admin, "createInstance", components("etcd", map[string]any{"replicas": 2}), "INVALID", "input.components.etcd.replicas")
+	refused(t, admin, "createInstance", components("scheduler", map[string]any{"extraArgs": flag("kubeconfig", "/tmp/x")}), "INVALID", "input.components.scheduler.extraArgs")
+	refused(t, admin, "createInstance", components("controllerManager", map[string]any{"extraArgs": flag("cluster-monitor-period", "5s")}), "INVALID", "input.components.controllerManager.extraArgs")
+	refused(t, admin, "createInstance", components("webhook", map[string]any{"resources": map[string]any{"requests": map[string]any{"cpu": "much"}}}), "INVALID", "input.components.webhook.resources.requests.cpu")
+	unlisted := refused(t, admin, "createInstance", but(in, "karmadaVersion", "v1.18.1"), "INVALID", "input.karmadaVersion")
+	if !strings.Contains(unlisted.Message, "v1.18.2, v1.19.0, v1.20.0") {
+		t.Errorf("the error does not name the versions: %s", unlisted.Message)
+	}
 	for _, who := range []string{"alice", "bob", "mallory"} {
 		refused(t, person(t, who), "createInstance", in, "FORBIDDEN", "input.instance")
 	}
@@ -412,6 +421,15 @@ func checkedUpgrade(t *testing.T, admin *gql.Client, instance string) {
 	poll.Until(t, within, "the checks of an upgrade", func(context.Context) error {
 		now, _ := storedIn(t, "global", "", instance, &kairshipv1alpha1.Instance{})
 		in := map[string]any{"instance": instance, "resourceVersion": now.ResourceVersion}
+		if _, errs := mutate[checked](t, admin, "updateInstance", but(in, "karmadaVersion", "v1.18.3", "dryRun", true), fields); len(errs) != 1 || errs[0].Extensions.Argument != "input.karmadaVersion" {
+			return fmt.Errorf("a version that is not listed: %v", errs)
+		}
+		listed, _ := gql.MustQuery[struct {
+			Instance struct{ UpgradeVersions []string }
+		}](t, admin, `query ($name: String!) { instance(name: $name) { upgradeVersions } }`, map[string]any{"name": instance})
+		if got := fmt.Sprint(listed.Instance.UpgradeVersions); got != "[v1.19.0]" {
+			return fmt.Errorf("it can be upgraded to %s", got)
+		}
 		p, errs := mutate[checked](t, admin, "updateInstance", but(in, "karmadaVersion", "v1.20.0", "dryRun", true), fields)
 		found := map[string]bool{}
 		for _, c := range p.Checks {

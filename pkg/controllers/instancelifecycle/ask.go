@@ -19,6 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle/conversion"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
+	"github.com/kairship-io/kairship/pkg/extraargs"
 )
 
 // Annotations of a Karmada.
@@ -33,12 +34,12 @@ const (
 )
 
 // ask applies the Karmada of the Instance, unless exactly that was applied before. It does not
-// apply components from sources that are not permitted: the operator would run them on the host
-// cluster.
+// apply components from sources or with arguments that are not permitted: the operator would run
+// them on the host cluster.
 func (r *Reconciler) ask(ctx context.Context, s *scope) error {
-	if refusal := r.Sources.refusal(s.instance.Spec.Components); refusal != "" {
+	if reason, refusal := r.refusal(s.instance.Spec.Components); refusal != "" {
 		if s.karmada == nil {
-			return &phase.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonSourceNotPermitted, refusal)}
+			return &phase.Stop{Condition: v1alpha1.NotInstalled(reason, refusal)}
 		}
 		s.concern = join(s.concern, refusal+" Nothing is changed until then.")
 		return nil
@@ -93,6 +94,18 @@ func (r *Reconciler) ask(ctx context.Context, s *scope) error {
 	s.karmada = applied
 	r.tellChange(s, stored)
 	return nil
+}
+
+// refusal returns why components are not applied, and what to do; empty when they are. Instances
+// are also written without the API, which refuses such arguments at once.
+func (r *Reconciler) refusal(components *v1alpha1.InstanceComponents) (reason, message string) {
+	if message := r.Sources.refusal(components); message != "" {
+		return v1alpha1.ReasonSourceNotPermitted, message
+	}
+	if refused := extraargs.Refused(components); refused != nil {
+		return v1alpha1.ReasonArgumentNotPermitted, fmt.Sprintf("An argument is not permitted (spec.components.%s.extraArgs): %s. Take it out.", refused.Component, refused.Message)
+	}
+	return "", ""
 }
 
 // apply writes what is wanted, and gives what is stored then.

@@ -47,3 +47,24 @@ func TestSources(t *testing.T) {
 		t.Errorf("no components: %s", got)
 	}
 }
+
+// TestArguments: Instances are also written without the API, so the controller refuses too.
+func TestArguments(t *testing.T) {
+	scheduler := func(flag string) *v1alpha1.InstanceComponents {
+		process := v1alpha1.ProcessSettings{ExtraArgs: map[string]v1alpha1.ArgumentValue{flag: "x"}}
+		return &v1alpha1.InstanceComponents{Scheduler: &v1alpha1.ComponentSettings{ProcessSettings: process}}
+	}
+	r := &Reconciler{}
+	if reason, message := r.refusal(scheduler("kube-api-qps")); reason != "" || message != "" {
+		t.Errorf("a permitted flag: %s: %s", reason, message)
+	}
+	reason, message := r.refusal(scheduler("kubeconfig"))
+	if reason != v1alpha1.ReasonArgumentNotPermitted || !strings.Contains(message, "spec.components.scheduler.extraArgs") || !strings.Contains(message, `"kubeconfig"`) {
+		t.Errorf("a refused flag: %s: %s", reason, message)
+	}
+	from := scheduler("kubeconfig")
+	from.ImageRegistry = "registry.example.com"
+	if reason, _ := r.refusal(from); reason != v1alpha1.ReasonSourceNotPermitted {
+		t.Errorf("a refused source counts first, got %s", reason)
+	}
+}

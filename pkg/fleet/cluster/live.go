@@ -29,6 +29,8 @@ func Fields() []changes.Field[*Cluster] {
 		{Name: "credentialsExpireTime", Of: func(c *Cluster) any { return c.CredentialsExpireTime() }},
 		{Name: "summary", Of: func(c *Cluster) any { return c.Summary() }},
 		{Name: "resourceVersion", Of: func(c *Cluster) any { return c.Cluster.ResourceVersion }},
+		{Name: "manifest", Of: func(c *Cluster) any { return c.Cluster.ResourceVersion }},
+		{Name: "yaml", Of: func(c *Cluster) any { return c.Cluster.ResourceVersion }},
 		{Name: "labels", Of: func(c *Cluster) any { return c.LabelPairs() }},
 	}
 }

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -14,18 +15,18 @@ import (
 
 // Components are the settings of a Managed instance's components, as they are
 // read and as they are written. What they mean v1alpha1.InstanceComponents says;
-// here durations are text, and feature gates a list.
+// here durations are text, feature gates and arguments lists.
 type Components struct {
 	Etcd                  *v1alpha1.EtcdSettings
 	APIServer             *APIServer
-	AggregatedAPIServer   *v1alpha1.ComponentSettings
-	KubeControllerManager *v1alpha1.ComponentSettings
-	ControllerManager     *v1alpha1.ComponentSettings
-	Scheduler             *v1alpha1.ComponentSettings
-	Webhook               *v1alpha1.ComponentSettings
+	AggregatedAPIServer   *Component
+	KubeControllerManager *Component
+	ControllerManager     *Component
+	Scheduler             *Component
+	Webhook               *Component
 	Failover              *Failover
 	Descheduler           *Descheduler
-	MetricsAdapter        *v1alpha1.MetricsAdapterSettings
+	MetricsAdapter        *MetricsAdapter
 	FeatureGates          []FeatureGate
 	ImageRegistry         string
 	CRDTarballURL         string
@@ -36,6 +37,7 @@ type APIServer struct {
 	Replicas    *int32
 	ServiceType *v1alpha1.ServiceType
 	CertSANs    []string
+	Process
 }
 
 // Failover is v1alpha1.FailoverSettings.
@@ -44,6 +46,7 @@ type Failover struct {
 	ClusterStatusUpdateFrequency *string
 	ClusterMonitorPeriod         *string
 	ClusterMonitorGracePeriod    *string
+	ClusterStartupGracePeriod    *string
 	ClusterFailureThreshold      *string
 	ClusterSuccessThreshold      *string
 	GracefulEvictionTimeout      *string
@@ -55,6 +58,7 @@ type Descheduler struct {
 	Replicas               *int32
 	Interval               *string
 	UnschedulableThreshold *string
+	Process
 }
 
 // FeatureGate enables or disables a feature of Karmada.
@@ -69,13 +73,18 @@ func ComponentsOf(c *v1alpha1.InstanceComponents) *Components {
 		return nil
 	}
 	out := &Components{
-		Etcd: c.Etcd, AggregatedAPIServer: c.AggregatedAPIServer,
-		KubeControllerManager: c.KubeControllerManager, ControllerManager: c.ControllerManager,
-		Scheduler: c.Scheduler, Webhook: c.Webhook, MetricsAdapter: c.MetricsAdapter,
+		Etcd: c.Etcd, AggregatedAPIServer: componentOf(c.AggregatedAPIServer),
+		KubeControllerManager: componentOf(c.KubeControllerManager), ControllerManager: componentOf(c.ControllerManager),
+		Scheduler: componentOf(c.Scheduler), Webhook: componentOf(c.Webhook),
 		ImageRegistry: c.ImageRegistry, CRDTarballURL: c.CRDTarballURL,
 	}
 	if a := c.APIServer; a != nil {
-		out.APIServer = &APIServer{Replicas: a.Replicas, ServiceType: object.Optional(a.ServiceType), CertSANs: a.CertSANs}
+		out.APIServer = &APIServer{
+			Replicas: a.Replicas, ServiceType: object.Optional(a.ServiceType), CertSANs: a.CertSANs, Process: processOf(a.ProcessSettings),
+		}
+	}
+	if m := c.MetricsAdapter; m != nil {
+		out.MetricsAdapter = &MetricsAdapter{Enabled: m.Enabled, Replicas: m.Replicas, Process: processOf(m.ProcessSettings)}
 	}
 	if f := c.Failover; f != nil {
 		out.Failover = &Failover{
@@ -83,6 +92,7 @@ func ComponentsOf(c *v1alpha1.InstanceComponents) *Components {
 			ClusterStatusUpdateFrequency: textOf(f.ClusterStatusUpdateFrequency),
 			ClusterMonitorPeriod:         textOf(f.ClusterMonitorPeriod),
 			ClusterMonitorGracePeriod:    textOf(f.ClusterMonitorGracePeriod),
+			ClusterStartupGracePeriod:    textOf(f.ClusterStartupGracePeriod),
 			ClusterFailureThreshold:      textOf(f.ClusterFailureThreshold),
 			ClusterSuccessThreshold:      textOf(f.ClusterSuccessThreshold),
 			GracefulEvictionTimeout:      textOf(f.GracefulEvictionTimeout),
@@ -92,6 +102,7 @@ func ComponentsOf(c *v1alpha1.InstanceComponents) *Components {
 		out.Descheduler = &Descheduler{
 			Enabled: d.Enabled, Replicas: d.Replicas,
 			Interval: textOf(d.Interval), UnschedulableThreshold: textOf(d.UnschedulableThreshold),
+			Process: processOf(d.ProcessSettings),
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.FeatureGates)) {
@@ -107,14 +118,21 @@ func (c *Components) Settings(argument string) (*v1alpha1.InstanceComponents, er
 	if c == nil {
 		return nil, nil //nolint:nilnil // None stays none.
 	}
+	arguments := arguments{argument: argument}
 	out := &v1alpha1.InstanceComponents{
-		Etcd: c.Etcd, AggregatedAPIServer: c.AggregatedAPIServer,
-		KubeControllerManager: c.KubeControllerManager, ControllerManager: c.ControllerManager,
-		Scheduler: c.Scheduler, Webhook: c.Webhook, MetricsAdapter: c.MetricsAdapter,
-		ImageRegistry: c.ImageRegistry, CRDTarballURL: c.CRDTarballURL,
+		Etcd:                  c.Etcd,
+		AggregatedAPIServer:   c.AggregatedAPIServer.settings("aggregatedAPIServer", &arguments),
+		KubeControllerManager: c.KubeControllerManager.settings("kubeControllerManager", &arguments),
+		ControllerManager:     c.ControllerManager.settings("controllerManager", &arguments),
+		Scheduler:             c.Scheduler.settings("scheduler", &arguments),
+		Webhook:               c.Webhook.settings("webhook", &arguments),
+		ImageRegistry:         c.ImageRegistry, CRDTarballURL: c.CRDTarballURL,
+	}
+	if m := c.MetricsAdapter; m != nil {
+		out.MetricsAdapter = &v1alpha1.MetricsAdapterSettings{Enabled: m.Enabled, Replicas: m.Replicas, ProcessSettings: arguments.of("metricsAdapter", m.Process)}
 	}
 	if a := c.APIServer; a != nil {
-		out.APIServer = &v1alpha1.APIServerSettings{Replicas: a.Replicas, CertSANs: a.CertSANs}
+		out.APIServer = &v1alpha1.APIServerSettings{Replicas: a.Replicas, CertSANs: a.CertSANs, ProcessSettings: arguments.of("apiServer", a.Process)}
 		if a.ServiceType != nil {
 			out.APIServer.ServiceType = *a.ServiceType
 		}
@@ -126,6 +144,7 @@ func (c *Components) Settings(argument string) (*v1alpha1.InstanceComponents, er
 			ClusterStatusUpdateFrequency: durations.parse("failover.clusterStatusUpdateFrequency", f.ClusterStatusUpdateFrequency),
 			ClusterMonitorPeriod:         durations.parse("failover.clusterMonitorPeriod", f.ClusterMonitorPeriod),
 			ClusterMonitorGracePeriod:    durations.parse("failover.clusterMonitorGracePeriod", f.ClusterMonitorGracePeriod),
+			ClusterStartupGracePeriod:    durations.parse("failover.clusterStartupGracePeriod", f.ClusterStartupGracePeriod),
 			ClusterFailureThreshold:      durations.parse("failover.clusterFailureThreshold", f.ClusterFailureThreshold),
 			ClusterSuccessThreshold:      durations.parse("failover.clusterSuccessThreshold", f.ClusterSuccessThreshold),
 			GracefulEvictionTimeout:      durations.parse("failover.gracefulEvictionTimeout", f.GracefulEvictionTimeout),
@@ -136,10 +155,11 @@ func (c *Components) Settings(argument string) (*v1alpha1.InstanceComponents, er
 			Enabled: d.Enabled, Replicas: d.Replicas,
 			Interval:               durations.parse("descheduler.interval", d.Interval),
 			UnschedulableThreshold: durations.parse("descheduler.unschedulableThreshold", d.UnschedulableThreshold),
+			ProcessSettings:        arguments.of("descheduler", d.Process),
 		}
 	}
-	if durations.err != nil {
-		return nil, durations.err
+	if err := cmp.Or(durations.err, arguments.err); err != nil {
+		return nil, err
 	}
 	for _, gate := range c.FeatureGates {
 		if _, twice := out.FeatureGates[gate.Name]; twice {

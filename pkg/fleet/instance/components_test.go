@@ -72,6 +72,7 @@ func TestComponentsName(t *testing.T) {
 	}{
 		{"a duration that is none", instance.Components{Failover: &instance.Failover{ClusterMonitorPeriod: &soon}}, "input.components.failover.clusterMonitorPeriod"},
 		{"a duration of the descheduler", instance.Components{Descheduler: &instance.Descheduler{Interval: &soon}}, "input.components.descheduler.interval"},
+		{"a flag that is there twice", instance.Components{Webhook: &instance.Component{Process: instance.Process{ExtraArgs: []instance.Argument{{Name: "v", Value: "2"}, {Name: "v", Value: "4"}}}}}, "input.components.webhook.extraArgs"},
 		{"a gate that is on and off", instance.Components{FeatureGates: []instance.FeatureGate{{Name: "A"}, {Name: "A", Enabled: true}}}, "input.components.featureGates"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

@@ -28,6 +28,9 @@ func Fields() []changes.Field[*Instance] {
 		{Name: "deletionPolicy", Of: func(i *Instance) any { return i.DeletionPolicy() }},
 		{Name: "components", Of: func(i *Instance) any { return i.Components() }},
 		{Name: "collect", Of: func(i *Instance) any { return i.Collect() }},
+		{Name: "upgradeVersions", Of: func(i *Instance) any { return [2]any{i.Spec.KarmadaVersion, i.KarmadaVersion()} }},
+		{Name: "manifest", Of: func(i *Instance) any { return i.Instance.ResourceVersion }},
+		{Name: "yaml", Of: func(i *Instance) any { return i.Instance.ResourceVersion }},
 		{Name: "summary", Of: func(i *Instance) any { return i.Summary() }},
 	}
 }

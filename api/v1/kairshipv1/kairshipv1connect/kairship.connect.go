@@ -184,6 +184,9 @@ const (
 	KairshipListInstanceTimelineProcedure = "/kairship.v1.Kairship/ListInstanceTimeline"
 	// KairshipListInstancesProcedure is the fully-qualified name of the Kairship's ListInstances RPC.
 	KairshipListInstancesProcedure = "/kairship.v1.Kairship/ListInstances"
+	// KairshipListKarmadaVersionsProcedure is the fully-qualified name of the Kairship's
+	// ListKarmadaVersions RPC.
+	KairshipListKarmadaVersionsProcedure = "/kairship.v1.Kairship/ListKarmadaVersions"
 	// KairshipRegisterInstanceProcedure is the fully-qualified name of the Kairship's RegisterInstance
 	// RPC.
 	KairshipRegisterInstanceProcedure = "/kairship.v1.Kairship/RegisterInstance"
@@ -631,6 +634,8 @@ type KairshipClient interface {
 	ListInstanceTimeline(context.Context, *connect.Request[kairshipv1.ListInstanceTimelineRequest]) (*connect.Response[kairshipv1.ListInstanceTimelineResponse], error)
 	// The Karmada control planes that the caller may see.
 	ListInstances(context.Context, *connect.Request[kairshipv1.ListInstancesRequest]) (*connect.Response[kairshipv1.ListInstancesResponse], error)
+	// Versions of Karmada that can be installed, as the API server is set. They are for those who see any instance.
+	ListKarmadaVersions(context.Context, *connect.Request[kairshipv1.ListKarmadaVersionsRequest]) (*connect.Response[kairshipv1.ListKarmadaVersionsResponse], error)
 	// Bring a Karmada that exists under Kairship's management.
 	//
 	// Its credentials are kept in a Secret in the global cluster and never shown. Whether it can be reached, its
@@ -1344,6 +1349,13 @@ func NewKairshipClient(httpClient connect.HTTPClient, baseURL string, opts ...co
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listKarmadaVersions: connect.NewClient[kairshipv1.ListKarmadaVersionsRequest, kairshipv1.ListKarmadaVersionsResponse](
+			httpClient,
+			baseURL+KairshipListKarmadaVersionsProcedure,
+			connect.WithSchema(kairshipMethods.ByName("ListKarmadaVersions")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		registerInstance: connect.NewClient[kairshipv1.RegisterInstanceRequest, kairshipv1.RegisterInstanceResponse](
 			httpClient,
 			baseURL+KairshipRegisterInstanceProcedure,
@@ -2010,6 +2022,7 @@ type kairshipClient struct {
 	listInstanceEvents                    *connect.Client[kairshipv1.ListInstanceEventsRequest, kairshipv1.ListInstanceEventsResponse]
 	listInstanceTimeline                  *connect.Client[kairshipv1.ListInstanceTimelineRequest, kairshipv1.ListInstanceTimelineResponse]
 	listInstances                         *connect.Client[kairshipv1.ListInstancesRequest, kairshipv1.ListInstancesResponse]
+	listKarmadaVersions                   *connect.Client[kairshipv1.ListKarmadaVersionsRequest, kairshipv1.ListKarmadaVersionsResponse]
 	registerInstance                      *connect.Client[kairshipv1.RegisterInstanceRequest, kairshipv1.RegisterInstanceResponse]
 	updateInstance                        *connect.Client[kairshipv1.UpdateInstanceRequest, kairshipv1.UpdateInstanceResponse]
 	watchInstances                        *connect.Client[kairshipv1.WatchInstancesRequest, kairshipv1.WatchInstancesResponse]
@@ -2374,6 +2387,11 @@ func (c *kairshipClient) ListInstanceTimeline(ctx context.Context, req *connect.
 // ListInstances calls kairship.v1.Kairship.ListInstances.
 func (c *kairshipClient) ListInstances(ctx context.Context, req *connect.Request[kairshipv1.ListInstancesRequest]) (*connect.Response[kairshipv1.ListInstancesResponse], error) {
 	return c.listInstances.CallUnary(ctx, req)
+}
+
+// ListKarmadaVersions calls kairship.v1.Kairship.ListKarmadaVersions.
+func (c *kairshipClient) ListKarmadaVersions(ctx context.Context, req *connect.Request[kairshipv1.ListKarmadaVersionsRequest]) (*connect.Response[kairshipv1.ListKarmadaVersionsResponse], error) {
+	return c.listKarmadaVersions.CallUnary(ctx, req)
 }
 
 // RegisterInstance calls kairship.v1.Kairship.RegisterInstance.
@@ -3035,6 +3053,8 @@ type KairshipHandler interface {
 	ListInstanceTimeline(context.Context, *connect.Request[kairshipv1.ListInstanceTimelineRequest]) (*connect.Response[kairshipv1.ListInstanceTimelineResponse], error)
 	// The Karmada control planes that the caller may see.
 	ListInstances(context.Context, *connect.Request[kairshipv1.ListInstancesRequest]) (*connect.Response[kairshipv1.ListInstancesResponse], error)
+	// Versions of Karmada that can be installed, as the API server is set. They are for those who see any instance.
+	ListKarmadaVersions(context.Context, *connect.Request[kairshipv1.ListKarmadaVersionsRequest]) (*connect.Response[kairshipv1.ListKarmadaVersionsResponse], error)
 	// Bring a Karmada that exists under Kairship's management.
 	//
 	// Its credentials are kept in a Secret in the global cluster and never shown. Whether it can be reached, its
@@ -3741,6 +3761,13 @@ func NewKairshipHandler(svc KairshipHandler, opts ...connect.HandlerOption) (str
 		KairshipListInstancesProcedure,
 		svc.ListInstances,
 		connect.WithSchema(kairshipMethods.ByName("ListInstances")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	kairshipListKarmadaVersionsHandler := connect.NewUnaryHandler(
+		KairshipListKarmadaVersionsProcedure,
+		svc.ListKarmadaVersions,
+		connect.WithSchema(kairshipMethods.ByName("ListKarmadaVersions")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -4461,6 +4488,8 @@ func NewKairshipHandler(svc KairshipHandler, opts ...connect.HandlerOption) (str
 			kairshipListInstanceTimelineHandler.ServeHTTP(w, r)
 		case KairshipListInstancesProcedure:
 			kairshipListInstancesHandler.ServeHTTP(w, r)
+		case KairshipListKarmadaVersionsProcedure:
+			kairshipListKarmadaVersionsHandler.ServeHTTP(w, r)
 		case KairshipRegisterInstanceProcedure:
 			kairshipRegisterInstanceHandler.ServeHTTP(w, r)
 		case KairshipUpdateInstanceProcedure:
@@ -4868,6 +4897,10 @@ func (UnimplementedKairshipHandler) ListInstanceTimeline(context.Context, *conne
 
 func (UnimplementedKairshipHandler) ListInstances(context.Context, *connect.Request[kairshipv1.ListInstancesRequest]) (*connect.Response[kairshipv1.ListInstancesResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ListInstances is not implemented"))
+}
+
+func (UnimplementedKairshipHandler) ListKarmadaVersions(context.Context, *connect.Request[kairshipv1.ListKarmadaVersionsRequest]) (*connect.Response[kairshipv1.ListKarmadaVersionsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ListKarmadaVersions is not implemented"))
 }
 
 func (UnimplementedKairshipHandler) RegisterInstance(context.Context, *connect.Request[kairshipv1.RegisterInstanceRequest]) (*connect.Response[kairshipv1.RegisterInstanceResponse], error) {

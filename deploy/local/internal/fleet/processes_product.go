@@ -201,6 +201,8 @@ func (f *Fleet) kairship() []process {
 			"--pprof-address=" + f.ports.Addr("kairship/pprof"),
 			openAddresses,
 			"--mcp-writes",
+			// The operator of the fleet runs no images, so it takes every version: its own, and those that tests try upgrades to.
+			"--karmada-versions=v1.18.2,v1.19.0,v1.20.0",
 		}, f.signsIn(), strings.Fields(os.Getenv(apiserverFlags))),
 	}}
 	cert, key := f.pki("global").Server(webhookIdentity)

@@ -21,6 +21,9 @@ const (
 	// ReasonSourceNotPermitted means that images or CRDs were to come from a registry or
 	// host that the controller manager's settings do not permit.
 	ReasonSourceNotPermitted = "SourceNotPermitted"
+	// ReasonArgumentNotPermitted means that a component was to have an argument that
+	// Kairship does not pass on.
+	ReasonArgumentNotPermitted = "ArgumentNotPermitted"
 	// ReasonHostClusterMissing means that there is no Physical Cluster of the name.
 	ReasonHostClusterMissing = "HostClusterMissing"
 	// ReasonHostClusterNotReady means that it is not known yet how to reach the host

@@ -83,6 +83,8 @@ type ComponentSettings struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10
 	Replicas *int32 `json:"replicas,omitempty"`
+
+	ProcessSettings `json:",inline"`
 }
 
 // EtcdSettings are the settings of a Managed instance's etcd.
@@ -96,6 +98,10 @@ type EtcdSettings struct {
 	// pod that holds it, which is good for trials only.
 	// +optional
 	Storage *EtcdStorage `json:"storage,omitempty"`
+
+	// Resources of each member; the operator's default without them.
+	// +optional
+	Resources *ComponentResources `json:"resources,omitempty"`
 }
 
 // EtcdStorage is the persistent volume of an etcd member.
@@ -151,6 +157,8 @@ type APIServerSettings struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=253
 	CertSANs []string `json:"certSANs,omitempty"`
+
+	ProcessSettings `json:",inline"`
 }
 
 // FailoverSettings are the failover switch of karmada-controller-manager and
@@ -184,6 +192,14 @@ type FailoverSettings struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('1s')",message="must be a duration of at least 1s, such as 30s or 1m30s"
 	ClusterMonitorGracePeriod *metav1.Duration `json:"clusterMonitorGracePeriod,omitempty"`
+
+	// ClusterStartupGracePeriod is how long a cluster may be silent after it was
+	// joined. Karmada's default is 60s.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('1s')",message="must be a duration of at least 1s, such as 30s or 1m30s"
+	ClusterStartupGracePeriod *metav1.Duration `json:"clusterStartupGracePeriod,omitempty"`
 
 	// ClusterFailureThreshold is how long a cluster must fail before it counts
 	// as unhealthy. Karmada's default is 30s.
@@ -237,6 +253,8 @@ type DeschedulerSettings struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('1s')",message="must be a duration of at least 1s, such as 30s or 1m30s"
 	UnschedulableThreshold *metav1.Duration `json:"unschedulableThreshold,omitempty"`
+
+	ProcessSettings `json:",inline"`
 }
 
 // MetricsAdapterSettings are the settings of karmada-metrics-adapter. The
@@ -252,4 +270,6 @@ type MetricsAdapterSettings struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10
 	Replicas *int32 `json:"replicas,omitempty"`
+
+	ProcessSettings `json:",inline"`
 }

@@ -1,6 +1,7 @@
 package v1alpha1_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -25,15 +26,15 @@ karmadaVersion: v1.18.2
 deletionPolicy: Delete
 components:
   failover: {enabled: true, clusterStatusUpdateFrequency: 10s, clusterMonitorPeriod: 5s, clusterMonitorGracePeriod: 1m30s,
-    clusterFailureThreshold: 30s, clusterSuccessThreshold: 30s, gracefulEvictionTimeout: 10m}
+    clusterStartupGracePeriod: 2m, clusterFailureThreshold: 30s, clusterSuccessThreshold: 30s, gracefulEvictionTimeout: 10m}
   descheduler: {enabled: true, replicas: 2, interval: 2m, unschedulableThreshold: 1.5m}
   metricsAdapter: {enabled: true, replicas: 2}
-  etcd: {replicas: 3, storage: {size: 10Gi, storageClassName: fast.ssd}}
+  etcd: {replicas: 3, storage: {size: 10Gi, storageClassName: fast.ssd}, resources: {requests: {cpu: 500m, memory: 1Gi}, limits: {cpu: 500m, memory: 2G}}}
   apiServer: {replicas: 2, serviceType: LoadBalancer, certSANs: [karmada.example.com, 10.0.0.1]}
   aggregatedAPIServer: {replicas: 2}
   kubeControllerManager: {replicas: 2}
   controllerManager: {replicas: 2}
-  scheduler: {replicas: 2}
+  scheduler: {replicas: 2, extraArgs: {v: "4", kube-api-qps: "80"}, resources: {limits: {memory: 1Gi}}}
   webhook: {replicas: 2}
   featureGates: {PropagateDeps: false, CustomizedClusterResourceModeling: true}
   imageRegistry: registry.example.com:5000/mirror
@@ -172,6 +173,38 @@ collect:
 			want: []string{"spec.components.descheduler.interval", "must be a duration of at least 1s"},
 		},
 		{
+			name: "alpha", reason: "the grace period of a new cluster is a duration", spec: managed + "\ncomponents: {failover: {clusterStartupGracePeriod: 0s}}",
+			want: []string{"spec.components.failover.clusterStartupGracePeriod", "must be a duration of at least 1s"},
+		},
+		{
+			name: "alpha", reason: "a flag has no dashes", spec: managed + "\ncomponents: {webhook: {extraArgs: {'--v': '4'}}}",
+			want: []string{"spec.components.webhook.extraArgs", "must be names of flags without their dashes"},
+		},
+		{
+			name: "alpha", reason: "the name of a flag becomes part of an argument", spec: managed + "\ncomponents: {apiServer: {extraArgs: {'v=4 --etcd-servers': x}}}",
+			want: []string{"spec.components.apiServer.extraArgs", "must be names of flags without their dashes"},
+		},
+		{
+			name: "alpha", reason: "the value of a flag has a limit", spec: managed + "\ncomponents: {descheduler: {extraArgs: {v: " + strings.Repeat("4", 1025) + "a}}}",
+			want: []string{"spec.components.descheduler.extraArgs.v", "1024"},
+		},
+		{
+			name: "alpha", reason: "there are at most 64 flags", spec: managed + "\ncomponents: {metricsAdapter: {extraArgs: {" + manyFlags(65) + "}}}",
+			want: []string{"spec.components.metricsAdapter.extraArgs", "64"},
+		},
+		{
+			name: "alpha", reason: "CPU is a quantity", spec: managed + "\ncomponents: {controllerManager: {resources: {requests: {cpu: much}}}}",
+			want: []string{"spec.components.controllerManager.resources.requests.cpu", "must be a quantity above 0"},
+		},
+		{
+			name: "alpha", reason: "memory is not nothing", spec: managed + "\ncomponents: {etcd: {resources: {limits: {memory: '0'}}}}",
+			want: []string{"spec.components.etcd.resources.limits.memory", "must be a quantity above 0"},
+		},
+		{
+			name: "alpha", reason: "a limit is no less than a request", spec: managed + "\ncomponents: {webhook: {resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: 900m, memory: 1000M}}}}",
+			want: []string{"spec.components.webhook.resources.limits", "what is requested of cpu", "what is requested of memory"},
+		},
+		{
 			name: "alpha", reason: "a duration without a unit is refused", spec: managed + "\ncomponents: {failover: {gracefulEvictionTimeout: '30'}}",
 			want: []string{"spec.components.failover.gracefulEvictionTimeout", "must be a duration of at least 1s"},
 		},
@@ -182,4 +215,13 @@ collect:
 	} {
 		c.run(t, kube, "Instance")
 	}
+}
+
+// manyFlags are flags with values, as YAML.
+func manyFlags(n int) string {
+	var flags []string
+	for i := range n {
+		flags = append(flags, fmt.Sprintf("flag-%d: x", i))
+	}
+	return strings.Join(flags, ", ")
 }

@@ -16,25 +16,35 @@ func components(settings *v1alpha1.InstanceComponents, host Host) *operatorv1alp
 		KarmadaAPIServer: &operatorv1alpha1.KarmadaAPIServer{
 			ServiceType: serviceType(settings.APIServer, host),
 		},
-		KarmadaAggregatedAPIServer: &operatorv1alpha1.KarmadaAggregatedAPIServer{CommonSettings: common(settings.AggregatedAPIServer)},
-		KubeControllerManager:      &operatorv1alpha1.KubeControllerManager{CommonSettings: common(settings.KubeControllerManager)},
+		KarmadaAggregatedAPIServer: &operatorv1alpha1.KarmadaAggregatedAPIServer{
+			CommonSettings: common(settings.AggregatedAPIServer), ExtraArgs: arguments(settings.AggregatedAPIServer),
+		},
+		KubeControllerManager: &operatorv1alpha1.KubeControllerManager{
+			CommonSettings: common(settings.KubeControllerManager), ExtraArgs: arguments(settings.KubeControllerManager),
+		},
 		KarmadaControllerManager: &operatorv1alpha1.KarmadaControllerManager{
 			CommonSettings: common(settings.ControllerManager),
-			ExtraArgs:      failoverArguments(settings.Failover),
+			ExtraArgs:      join(arguments(settings.ControllerManager), failoverArguments(settings.Failover)),
 		},
-		KarmadaScheduler:      &operatorv1alpha1.KarmadaScheduler{CommonSettings: common(settings.Scheduler)},
-		KarmadaWebhook:        &operatorv1alpha1.KarmadaWebhook{CommonSettings: common(settings.Webhook)},
+		KarmadaScheduler: &operatorv1alpha1.KarmadaScheduler{
+			CommonSettings: common(settings.Scheduler), ExtraArgs: arguments(settings.Scheduler),
+		},
+		KarmadaWebhook: &operatorv1alpha1.KarmadaWebhook{
+			CommonSettings: common(settings.Webhook), ExtraArgs: arguments(settings.Webhook),
+		},
 		KarmadaDescheduler:    descheduler(settings.Descheduler),
 		KarmadaMetricsAdapter: metricsAdapter(settings.MetricsAdapter),
 	}
 	if settings.APIServer != nil {
 		all.KarmadaAPIServer.Replicas = settings.APIServer.Replicas
 		all.KarmadaAPIServer.CertSANs = settings.APIServer.CertSANs
+		all.KarmadaAPIServer.Resources = resources(settings.APIServer.Resources)
+		all.KarmadaAPIServer.ExtraArgs = argumentsOf(settings.APIServer.ExtraArgs)
 	}
 	if settings.Failover != nil && settings.Failover.Enabled {
 		// Without this the webhook refuses the policies that have a failed cluster's
 		// workloads evicted.
-		all.KarmadaWebhook.ExtraArgs = map[string]string{"allow-no-execute-taint-policy": "true"}
+		all.KarmadaWebhook.ExtraArgs = join(all.KarmadaWebhook.ExtraArgs, map[string]string{"allow-no-execute-taint-policy": "true"})
 	}
 	return all
 }
@@ -43,7 +53,7 @@ func common(settings *v1alpha1.ComponentSettings) operatorv1alpha1.CommonSetting
 	if settings == nil {
 		return operatorv1alpha1.CommonSettings{}
 	}
-	return operatorv1alpha1.CommonSettings{Replicas: settings.Replicas}
+	return operatorv1alpha1.CommonSettings{Replicas: settings.Replicas, Resources: resources(settings.Resources)}
 }
 
 // etcd is always said: the operator's resource requires it.
@@ -51,6 +61,9 @@ func etcd(settings *v1alpha1.EtcdSettings) *operatorv1alpha1.Etcd {
 	local := &operatorv1alpha1.LocalEtcd{CommonSettings: operatorv1alpha1.CommonSettings{Replicas: new(int32(1))}}
 	if settings != nil && settings.Replicas != nil {
 		local.Replicas = settings.Replicas
+	}
+	if settings != nil {
+		local.Resources = resources(settings.Resources)
 	}
 	if settings != nil && settings.Storage != nil {
 		local.VolumeData = &operatorv1alpha1.VolumeData{VolumeClaim: volumeClaim(settings.Storage)}
@@ -86,6 +99,7 @@ func failoverArguments(settings *v1alpha1.FailoverSettings) map[string]string {
 		"cluster-status-update-frequency": settings.ClusterStatusUpdateFrequency,
 		"cluster-monitor-period":          settings.ClusterMonitorPeriod,
 		"cluster-monitor-grace-period":    settings.ClusterMonitorGracePeriod,
+		"cluster-startup-grace-period":    settings.ClusterStartupGracePeriod,
 		"cluster-failure-threshold":       settings.ClusterFailureThreshold,
 		"cluster-success-threshold":       settings.ClusterSuccessThreshold,
 		"graceful-eviction-timeout":       settings.GracefulEvictionTimeout,
@@ -110,11 +124,11 @@ func descheduler(settings *v1alpha1.DeschedulerSettings) *operatorv1alpha1.Karma
 		}
 	}
 	return &operatorv1alpha1.KarmadaDescheduler{
-		CommonSettings: operatorv1alpha1.CommonSettings{Replicas: replicas},
-		ExtraArgs: durations(map[string]*metav1.Duration{
+		CommonSettings: operatorv1alpha1.CommonSettings{Replicas: replicas, Resources: resources(settings.Resources)},
+		ExtraArgs: join(argumentsOf(settings.ExtraArgs), durations(map[string]*metav1.Duration{
 			"descheduling-interval":   settings.Interval,
 			"unschedulable-threshold": settings.UnschedulableThreshold,
-		}),
+		})),
 	}
 }
 
@@ -128,7 +142,10 @@ func metricsAdapter(settings *v1alpha1.MetricsAdapterSettings) *operatorv1alpha1
 	if !settings.Enabled {
 		replicas = new(int32(0))
 	}
-	return &operatorv1alpha1.KarmadaMetricsAdapter{CommonSettings: operatorv1alpha1.CommonSettings{Replicas: replicas}}
+	return &operatorv1alpha1.KarmadaMetricsAdapter{
+		CommonSettings: operatorv1alpha1.CommonSettings{Replicas: replicas, Resources: resources(settings.Resources)},
+		ExtraArgs:      argumentsOf(settings.ExtraArgs),
+	}
 }
 
 // durations are those of the arguments that are set.

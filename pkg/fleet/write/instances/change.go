@@ -11,6 +11,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/extraargs"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
@@ -49,6 +50,11 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 	}
 	if err := s.mayInstall(ctx, before, i); err != nil {
 		return nil, err
+	}
+	if i.Spec.Mode == v1alpha1.InstanceModeManaged && before.Spec.KarmadaVersion != i.Spec.KarmadaVersion {
+		if err := s.installable(i.Spec.KarmadaVersion); err != nil {
+			return nil, err
+		}
 	}
 	var (
 		credentials []byte
@@ -162,13 +168,25 @@ func (in *UpdateInput) apply(i *v1alpha1.Instance) error {
 		}
 	}
 	if in.Components != nil {
-		components, err := in.Components.Settings(componentsArgument)
+		components, err := settings(in.Components)
 		if err != nil {
 			return err
 		}
 		i.Spec.Components = components
 	}
 	return nil
+}
+
+// settings are those of components for the Instance resource. It refuses arguments that the controllers would not pass on.
+func settings(of *instance.Components) (*v1alpha1.InstanceComponents, error) {
+	components, err := of.Settings(componentsArgument)
+	if err != nil {
+		return nil, err
+	}
+	if refused := extraargs.Refused(components); refused != nil {
+		return nil, apierror.Invalid(componentsArgument+"."+string(refused.Component)+".extraArgs", "%s", refused.Message)
+	}
+	return components, nil
 }
 
 // based fails when the Instance is no longer at the version that a change is based on.

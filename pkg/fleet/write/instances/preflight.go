@@ -47,11 +47,7 @@ func (s *Service) preflight(ctx context.Context, before, after *v1alpha1.Instanc
 
 // checks are those of an upgrade of an instance to a version; the clusters are those of the inventory.
 func checks(i *v1alpha1.Instance, to string, clusters []v1alpha1.Cluster) []Check {
-	from := i.Status.KarmadaVersion
-	if from == "" {
-		from = i.Spec.KarmadaVersion
-	}
-	out := versionChecks(from, to)
+	out := versionChecks(versionOf(i), to)
 	for _, c := range []struct {
 		name CheckName
 		kind string

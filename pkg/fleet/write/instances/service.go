@@ -33,6 +33,10 @@ type Service struct {
 	Global client.Client
 	// Watched is the watch on the global cluster that later reads are answered from.
 	Watched client.Reader
+	// Visible are the instances that the caller may see.
+	Visible *instance.Service
+	// Versions are those of Karmada that can be installed; any when empty.
+	Versions []string
 	// Hosts reports whether a user may have something installed on a cluster.
 	Hosts Hosts
 	// Identify asks a control plane which one it is: for the UID of its namespace
@@ -159,7 +163,10 @@ func (s *Service) Create(ctx context.Context, in CreateInput) (*Payload, error) 
 		return nil, err
 	}
 	i.Spec.Mode, i.Spec.HostCluster = v1alpha1.InstanceModeManaged, in.HostCluster
-	if i.Spec.Components, err = in.Components.Settings(componentsArgument); err != nil {
+	if i.Spec.Components, err = settings(in.Components); err != nil {
+		return nil, err
+	}
+	if err := s.installable(i.Spec.KarmadaVersion); err != nil {
 		return nil, err
 	}
 	if in.DeletionPolicy != nil {
