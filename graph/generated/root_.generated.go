@@ -15458,7 +15458,7 @@ extend type ClusterOverridePolicy {
 	{Name: "../schema/activity.graphqls", Input: `extend type Query {
   """
   Who changed what through Kairship, the latest first, as far as the caller may see the objects: also what was
-  refused or failed. What concerns roles on an instance is for those who manage access to it; what belongs to no instance, or
+  refused or failed, and what its controllers changed. What concerns roles on an instance is for those who manage access to it; what belongs to no instance, or
   to one that no longer exists, for those who read all instances.
   """
   activity(
@@ -15510,6 +15510,8 @@ enum ActivityWay {
   GRAPHQL
   "The native API of an instance, such as with ` + "`" + `kubectl` + "`" + `."
   NATIVE_API
+  "A controller of Kairship, which finishes what a mutation or a custom resource asked for."
+  CONTROLLER
 }
 
 "What became of a change."
@@ -15558,17 +15560,17 @@ type ActivityEntryEdge {
   cursor: String!
 }
 
-"A change that a user made through Kairship, or tried to make. It names the object and has nothing of its content."
+"A change that a user made through Kairship or tried to make, or that a controller of it made. It names the object and has nothing of its content."
 type ActivityEntry {
   "When it was recorded."
   at: Time!
-  "The user who sent the request."
+  "The user who sent the request; for a controller ` + "`" + `controller:` + "`" + ` and its name, such as ` + "`" + `controller:workload-moves` + "`" + `."
   user: String!
   "The user for whom it was sent, by impersonation; null for ` + "`" + `user` + "`" + `."
   impersonatedUser: String
   "The way by which it came."
   way: ActivityWay!
-  "The name of the mutation; null for the native API."
+  "The name of the mutation; null for the other ways."
   mutation: String
   "What was done, or was to be done, with the object."
   verb: ActivityVerb!

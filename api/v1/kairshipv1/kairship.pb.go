@@ -281,6 +281,8 @@ const (
 	ActivityWay_GRAPHQL ActivityWay_Value = 1
 	// The native API of an instance, such as with `kubectl`.
 	ActivityWay_NATIVE_API ActivityWay_Value = 2
+	// A controller of Kairship, which finishes what a mutation or a custom resource asked for.
+	ActivityWay_CONTROLLER ActivityWay_Value = 3
 )
 
 // Enum value maps for ActivityWay_Value.
@@ -289,11 +291,13 @@ var (
 		0: "UNSPECIFIED",
 		1: "GRAPHQL",
 		2: "NATIVE_API",
+		3: "CONTROLLER",
 	}
 	ActivityWay_Value_value = map[string]int32{
 		"UNSPECIFIED": 0,
 		"GRAPHQL":     1,
 		"NATIVE_API":  2,
+		"CONTROLLER":  3,
 	}
 )
 
@@ -5278,18 +5282,19 @@ func (WorkloadServiceType_Value) EnumDescriptor() ([]byte, []int) {
 	return file_kairship_proto_rawDescGZIP(), []int{659, 0}
 }
 
-// A change that a user made through Kairship, or tried to make. It names the object and has nothing of its content.
+// A change that a user made through Kairship or tried to make, or that a controller of it made. It names the object
+// and has nothing of its content.
 type ActivityEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When it was recorded.
 	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	// The user who sent the request.
+	// The user who sent the request; for a controller `controller:` and its name, such as `controller:workload-moves`.
 	User *string `protobuf:"bytes,2,opt,name=user,proto3,oneof" json:"user,omitempty"`
 	// The user for whom it was sent, by impersonation; null for `user`.
 	ImpersonatedUser *string `protobuf:"bytes,3,opt,name=impersonated_user,json=impersonatedUser,proto3,oneof" json:"impersonated_user,omitempty"`
 	// The way by which it came.
 	Way ActivityWay_Value `protobuf:"varint,4,opt,name=way,proto3,enum=kairship.v1.ActivityWay_Value" json:"way,omitempty"`
-	// The name of the mutation; null for the native API.
+	// The name of the mutation; null for the other ways.
 	Mutation *string `protobuf:"bytes,5,opt,name=mutation,proto3,oneof" json:"mutation,omitempty"`
 	// What was done, or was to be done, with the object.
 	Verb ActivityVerb_Value `protobuf:"varint,6,opt,name=verb,proto3,enum=kairship.v1.ActivityVerb_Value" json:"verb,omitempty"`
@@ -61658,13 +61663,15 @@ const file_kairship_proto_rawDesc = "" +
 	"\x05PATCH\x10\x03\x12\t\n" +
 	"\x05APPLY\x10\x04\x12\n" +
 	"\n" +
-	"\x06DELETE\x10\x05\"D\n" +
-	"\vActivityWay\"5\n" +
+	"\x06DELETE\x10\x05\"T\n" +
+	"\vActivityWay\"E\n" +
 	"\x05Value\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\v\n" +
 	"\aGRAPHQL\x10\x01\x12\x0e\n" +
 	"\n" +
-	"NATIVE_API\x10\x02\"\x80\x01\n" +
+	"NATIVE_API\x10\x02\x12\x0e\n" +
+	"\n" +
+	"CONTROLLER\x10\x03\"\x80\x01\n" +
 	"\n" +
 	"ChangeType\"r\n" +
 	"\x05Value\x12\x0f\n" +
