@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/projection"
@@ -35,6 +36,22 @@ func keepProjection(mgr manager.Manager, file string, retention time.Duration) e
 		}
 	}
 	return mgr.Add(manager.RunnableFunc(keeper.run))
+}
+
+// openActivity opens the database whose DSN a file has, for what controllers add to the activity; nil without a file. It does not
+// connect yet.
+func openActivity(file string) (controllers.ActivityDatabase, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // There is no activity.
+	}
+	db, err := projection.OpenRecorder(func() (string, error) {
+		text, err := os.ReadFile(file) //nolint:gosec // The operator names it.
+		return string(text), err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--index-database-file: %w", err)
+	}
+	return db, nil
 }
 
 // projectionKeeper keeps the projection while this replica leads.

@@ -59,6 +59,9 @@ func serve(ctx context.Context, o *options) error {
 	}
 	settings := o.settings()
 	settings.Metrics = metrics.Registry
+	if settings.Activity, err = openActivity(o.indexDatabaseFile); err != nil {
+		return err
+	}
 	if err := controllers.Setup(ctx, mgr, settings); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ const (
 	usualVersions   = 5
 	usualSubjects   = 20
 	usualExport     = 20
+	usualNamespaces = 5
 	// usualStages is the number of stages of the propagation.
 	usualStages  = 6
 	usualResults = 20
@@ -76,8 +77,16 @@ func Prices() map[string]Price {
 		"Query.exportApplication":   {Requests: 13, Value: usualExport * document},
 		"ApplicationExport.objects": {Items: usualExport},
 		"ApplicationExport.omitted": {Items: usualRoles},
-		"WhoCan.subjects":           {Items: usualSubjects},
-		"WhoCanSubject.bindings":    {Items: usualRoles},
+		// Where policies propagate something, and the same of each namespace.
+		"Query.exportInstance":         {Requests: 1 + usualNamespaces*13, Value: usualNamespaces * usualExport * document},
+		"InstanceExport.namespaces":    {Items: usualNamespaces},
+		"NamespaceExport.objects":      {Items: usualExport},
+		"NamespaceExport.omitted":      {Items: usualRoles},
+		"InstanceExport.clusterScoped": {Requests: 6, Value: usualExport * document},
+		"ClusterScopedExport.objects":  {Items: usualExport},
+		"ClusterScopedExport.omitted":  {Items: usualRoles},
+		"WhoCan.subjects":              {Items: usualSubjects},
+		"WhoCanSubject.bindings":       {Items: usualRoles},
 
 		"Query.node":      {Requests: 1},
 		"Query.workloads": {Requests: 1},

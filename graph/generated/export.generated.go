@@ -111,6 +111,93 @@ func (ec *executionContext) fieldContext_ApplicationExport_omitted(_ context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _ClusterScopedExport_manifests(ctx context.Context, field graphql.CollectedField, obj *export.ClusterScoped) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClusterScopedExport_manifests(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Manifests, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClusterScopedExport_manifests(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClusterScopedExport", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ClusterScopedExport_objects(ctx context.Context, field graphql.CollectedField, obj *export.ClusterScoped) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClusterScopedExport_objects(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Objects, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []export.Object) graphql.Marshaler {
+			return ec.marshalNExportedObject2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐObjectᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClusterScopedExport_objects(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ClusterScopedExport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExportedObject(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ClusterScopedExport_omitted(ctx context.Context, field graphql.CollectedField, obj *export.ClusterScoped) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClusterScopedExport_omitted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Omitted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []export.Omission) graphql.Marshaler {
+			return ec.marshalNExportOmission2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐOmissionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClusterScopedExport_omitted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ClusterScopedExport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExportOmission(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ExportOmission_kind(ctx context.Context, field graphql.CollectedField, obj *export.Omission) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -249,6 +336,180 @@ func (ec *executionContext) fieldContext_ExportedObject_name(_ context.Context, 
 	return graphql.NewScalarFieldContext("ExportedObject", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _InstanceExport_namespaces(ctx context.Context, field graphql.CollectedField, obj *export.Instance) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceExport_namespaces(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Namespaces, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*export.Namespace) graphql.Marshaler {
+			return ec.marshalNNamespaceExport2ᚕᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐNamespaceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceExport_namespaces(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceExport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NamespaceExport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _InstanceExport_clusterScoped(ctx context.Context, field graphql.CollectedField, obj *export.Instance) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceExport_clusterScoped(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClusterScoped(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *export.ClusterScoped) graphql.Marshaler {
+			return ec.marshalOClusterScopedExport2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐClusterScoped(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceExport_clusterScoped(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceExport",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ClusterScopedExport(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NamespaceExport_namespace(ctx context.Context, field graphql.CollectedField, obj *export.Namespace) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NamespaceExport_namespace(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Namespace, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NamespaceExport_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NamespaceExport", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _NamespaceExport_manifests(ctx context.Context, field graphql.CollectedField, obj *export.Namespace) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NamespaceExport_manifests(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Manifests, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NamespaceExport_manifests(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NamespaceExport", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _NamespaceExport_objects(ctx context.Context, field graphql.CollectedField, obj *export.Namespace) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NamespaceExport_objects(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Objects, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []export.Object) graphql.Marshaler {
+			return ec.marshalNExportedObject2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐObjectᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NamespaceExport_objects(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NamespaceExport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExportedObject(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NamespaceExport_omitted(ctx context.Context, field graphql.CollectedField, obj *export.Namespace) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NamespaceExport_omitted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Omitted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []export.Omission) graphql.Marshaler {
+			return ec.marshalNExportOmission2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐOmissionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NamespaceExport_omitted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NamespaceExport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ExportOmission(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -316,6 +577,64 @@ func (ec *executionContext) unmarshalInputExportApplicationInput(ctx context.Con
 				return it, err
 			}
 			it.Dependencies = data
+		case "policies":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("policies"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Policies = data
+		case "secrets":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("secrets"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Secrets = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputExportInstanceInput(ctx context.Context, obj any) (export.InstanceInput, error) {
+	var it export.InstanceInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["policies"]; !present {
+		asMap["policies"] = true
+	}
+	if _, present := asMap["secrets"]; !present {
+		asMap["secrets"] = false
+	}
+
+	fieldsInOrder := [...]string{"instance", "namespaces", "policies", "secrets"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "instance":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("instance"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Instance = data
+		case "namespaces":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("namespaces"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Namespaces = data
 		case "policies":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("policies"))
 			data, err := ec.unmarshalNBoolean2bool(ctx, v)
@@ -404,6 +723,54 @@ func (ec *executionContext) _ApplicationExport(ctx context.Context, sel ast.Sele
 			}
 		case "omitted":
 			out.Values[i] = ec._ApplicationExport_omitted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var clusterScopedExportImplementors = []string{"ClusterScopedExport"}
+
+func (ec *executionContext) _ClusterScopedExport(ctx context.Context, sel ast.SelectionSet, obj *export.ClusterScoped) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, clusterScopedExportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ClusterScopedExport")
+		case "manifests":
+			out.Values[i] = ec._ClusterScopedExport_manifests(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "objects":
+			out.Values[i] = ec._ClusterScopedExport_objects(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "omitted":
+			out.Values[i] = ec._ClusterScopedExport_omitted(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -524,12 +891,146 @@ func (ec *executionContext) _ExportedObject(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var instanceExportImplementors = []string{"InstanceExport"}
+
+func (ec *executionContext) _InstanceExport(ctx context.Context, sel ast.SelectionSet, obj *export.Instance) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, instanceExportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InstanceExport")
+		case "namespaces":
+			out.Values[i] = ec._InstanceExport_namespaces(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "clusterScoped":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._InstanceExport_clusterScoped(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var namespaceExportImplementors = []string{"NamespaceExport"}
+
+func (ec *executionContext) _NamespaceExport(ctx context.Context, sel ast.SelectionSet, obj *export.Namespace) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, namespaceExportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NamespaceExport")
+		case "namespace":
+			out.Values[i] = ec._NamespaceExport_namespace(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "manifests":
+			out.Values[i] = ec._NamespaceExport_manifests(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "objects":
+			out.Values[i] = ec._NamespaceExport_objects(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "omitted":
+			out.Values[i] = ec._NamespaceExport_omitted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) unmarshalNExportApplicationInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐInput(ctx context.Context, v any) (export.Input, error) {
 	res, err := ec.unmarshalInputExportApplicationInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNExportInstanceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐInstanceInput(ctx context.Context, v any) (export.InstanceInput, error) {
+	res, err := ec.unmarshalInputExportInstanceInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -578,11 +1079,44 @@ func (ec *executionContext) marshalNExportedObject2ᚕgithubᚗcomᚋkairshipᚑ
 	return ret
 }
 
+func (ec *executionContext) marshalNNamespaceExport2ᚕᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐNamespaceᚄ(ctx context.Context, sel ast.SelectionSet, v []*export.Namespace) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNamespaceExport2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐNamespace(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNNamespaceExport2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐNamespace(ctx context.Context, sel ast.SelectionSet, v *export.Namespace) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._NamespaceExport(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOApplicationExport2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐApplication(ctx context.Context, sel ast.SelectionSet, v *export.Application) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._ApplicationExport(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOClusterScopedExport2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐClusterScoped(ctx context.Context, sel ast.SelectionSet, v *export.ClusterScoped) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ClusterScopedExport(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOExportObjectInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐObjectInputᚄ(ctx context.Context, v any) ([]export.ObjectInput, error) {
@@ -600,6 +1134,13 @@ func (ec *executionContext) unmarshalOExportObjectInput2ᚕgithubᚗcomᚋkairsh
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) marshalOInstanceExport2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐInstance(ctx context.Context, sel ast.SelectionSet, v *export.Instance) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._InstanceExport(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

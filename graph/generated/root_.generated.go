@@ -440,6 +440,12 @@ type ComplexityRoot struct {
 		Uses        func(childComplexity int) int
 	}
 
+	ClusterScopedExport struct {
+		Manifests func(childComplexity int) int
+		Objects   func(childComplexity int) int
+		Omitted   func(childComplexity int) int
+	}
+
 	ClusterSummary struct {
 		CPU        func(childComplexity int) int
 		Memory     func(childComplexity int) int
@@ -1305,6 +1311,11 @@ type ComplexityRoot struct {
 		StorageClassName func(childComplexity int) int
 	}
 
+	InstanceExport struct {
+		ClusterScoped func(childComplexity int) int
+		Namespaces    func(childComplexity int) int
+	}
+
 	InstanceFailover struct {
 		ClusterFailureThreshold      func(childComplexity int) int
 		ClusterMonitorGracePeriod    func(childComplexity int) int
@@ -1774,6 +1785,13 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	NamespaceExport struct {
+		Manifests func(childComplexity int) int
+		Namespace func(childComplexity int) int
+		Objects   func(childComplexity int) int
+		Omitted   func(childComplexity int) int
+	}
+
 	NodeAllocation struct {
 		CPU    func(childComplexity int) int
 		Memory func(childComplexity int) int
@@ -2201,6 +2219,7 @@ type ComplexityRoot struct {
 		Cluster            func(childComplexity int, name string) int
 		Clusters           func(childComplexity int, first *int, after *string, filter *cluster.Filter, orderBy *object.Order) int
 		ExportApplication  func(childComplexity int, input export.Input) int
+		ExportInstance     func(childComplexity int, input export.InstanceInput) int
 		Images             func(childComplexity int, first *int, after *string, filter *image.Filter, orderBy *image.Order) int
 		Instance           func(childComplexity int, name string) int
 		Instances          func(childComplexity int, first *int, after *string, filter *instance.Filter, orderBy *object.Order) int
@@ -4302,6 +4321,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterQuota.Uses(childComplexity), true
+
+	case "ClusterScopedExport.manifests":
+		if e.ComplexityRoot.ClusterScopedExport.Manifests == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterScopedExport.Manifests(childComplexity), true
+	case "ClusterScopedExport.objects":
+		if e.ComplexityRoot.ClusterScopedExport.Objects == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterScopedExport.Objects(childComplexity), true
+	case "ClusterScopedExport.omitted":
+		if e.ComplexityRoot.ClusterScopedExport.Omitted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterScopedExport.Omitted(childComplexity), true
 
 	case "ClusterSummary.cpu":
 		if e.ComplexityRoot.ClusterSummary.CPU == nil {
@@ -8058,6 +8096,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.InstanceEtcdStorage.StorageClassName(childComplexity), true
 
+	case "InstanceExport.clusterScoped":
+		if e.ComplexityRoot.InstanceExport.ClusterScoped == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceExport.ClusterScoped(childComplexity), true
+	case "InstanceExport.namespaces":
+		if e.ComplexityRoot.InstanceExport.Namespaces == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceExport.Namespaces(childComplexity), true
+
 	case "InstanceFailover.clusterFailureThreshold":
 		if e.ComplexityRoot.InstanceFailover.ClusterFailureThreshold == nil {
 			break
@@ -10531,6 +10582,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.NamespaceEdge.Node(childComplexity), true
 
+	case "NamespaceExport.manifests":
+		if e.ComplexityRoot.NamespaceExport.Manifests == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NamespaceExport.Manifests(childComplexity), true
+	case "NamespaceExport.namespace":
+		if e.ComplexityRoot.NamespaceExport.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NamespaceExport.Namespace(childComplexity), true
+	case "NamespaceExport.objects":
+		if e.ComplexityRoot.NamespaceExport.Objects == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NamespaceExport.Objects(childComplexity), true
+	case "NamespaceExport.omitted":
+		if e.ComplexityRoot.NamespaceExport.Omitted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.NamespaceExport.Omitted(childComplexity), true
+
 	case "NodeAllocation.cpu":
 		if e.ComplexityRoot.NodeAllocation.CPU == nil {
 			break
@@ -12348,6 +12424,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.ExportApplication(childComplexity, args["input"].(export.Input)), true
+	case "Query.exportInstance":
+		if e.ComplexityRoot.Query.ExportInstance == nil {
+			break
+		}
+
+		args, err := ec.field_Query_exportInstance_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ExportInstance(childComplexity, args["input"].(export.InstanceInput)), true
 	case "Query.images":
 		if e.ComplexityRoot.Query.Images == nil {
 			break
@@ -15369,6 +15456,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputEventFilter,
 		ec.unmarshalInputEventOrder,
 		ec.unmarshalInputExportApplicationInput,
+		ec.unmarshalInputExportInstanceInput,
 		ec.unmarshalInputExportObjectInput,
 		ec.unmarshalInputExposurePortInput,
 		ec.unmarshalInputExposureRangeInput,
@@ -15728,7 +15816,7 @@ extend type ClusterOverridePolicy {
 	{Name: "../schema/activity.graphqls", Input: `extend type Query {
   """
   Who changed what through Kairship, the latest first, as far as the caller may see the objects: also what was
-  refused or failed. What concerns roles on an instance is for those who manage access to it; what belongs to no instance, or
+  refused or failed, and what its controllers changed. What concerns roles on an instance is for those who manage access to it; what belongs to no instance, or
   to one that no longer exists, for those who read all instances.
   """
   activity(
@@ -15780,6 +15868,8 @@ enum ActivityWay {
   GRAPHQL
   "The native API of an instance, such as with ` + "`" + `kubectl` + "`" + `."
   NATIVE_API
+  "A controller of Kairship, which finishes what a mutation or a custom resource asked for."
+  CONTROLLER
 }
 
 "What became of a change."
@@ -15828,17 +15918,17 @@ type ActivityEntryEdge {
   cursor: String!
 }
 
-"A change that a user made through Kairship, or tried to make. It names the object and has nothing of its content."
+"A change that a user made through Kairship or tried to make, or that a controller of it made. It names the object and has nothing of its content."
 type ActivityEntry {
   "When it was recorded."
   at: Time!
-  "The user who sent the request."
+  "The user who sent the request; for a controller ` + "`" + `controller:` + "`" + ` and its name, such as ` + "`" + `controller:workload-moves` + "`" + `."
   user: String!
   "The user for whom it was sent, by impersonation; null for ` + "`" + `user` + "`" + `."
   impersonatedUser: String
   "The way by which it came."
   way: ActivityWay!
-  "The name of the mutation; null for the native API."
+  "The name of the mutation; null for the other ways."
   mutation: String
   "What was done, or was to be done, with the object."
   verb: ActivityVerb!
@@ -17183,6 +17273,63 @@ type ExportOmission {
   name: String!
   "Why, and what to do."
   message: String!
+}
+
+extend type Query {
+  """
+  An instance as manifests that other instances take: each namespace in which policies propagate something, as
+  ` + "`" + `exportApplication` + "`" + ` gives it, and what has no namespace. Namespaces that the caller may not read, and those of Kubernetes and
+  Karmada, are left out. It has at most 50 namespaces and 5,000 objects, and is read from the instance now, as the caller.
+  """
+  exportInstance(
+    "What to export."
+    input: ExportInstanceInput!
+  ): InstanceExport @guard(by: INSTANCE, argument: "input.instance")
+}
+
+"What to export of an instance."
+input ExportInstanceInput {
+  "The instance's name."
+  instance: String!
+  "Only these namespaces, of those that would be exported."
+  namespaces: [String!]
+  "Export the propagation and override policies that are about the objects, and in ` + "`" + `clusterScoped` + "`" + ` those without a namespace."
+  policies: Boolean! = true
+  "Export Secrets with their values, which takes the right to read them in each of the namespaces. Without it they are in ` + "`" + `omitted` + "`" + `."
+  secrets: Boolean! = false
+}
+
+"An instance as manifests."
+type InstanceExport {
+  "The namespaces, by name. Send the manifests of each to ` + "`" + `deployApplication` + "`" + ` or ` + "`" + `applyManifests` + "`" + `, after those of ` + "`" + `clusterScoped` + "`" + `."
+  namespaces: [NamespaceExport!]!
+  """
+  What has no namespace: the Namespaces of ` + "`" + `namespaces` + "`" + `, the cluster-wide policies, and objects that these propagate. Null, with the error
+  ` + "`" + `FORBIDDEN` + "`" + `, for those who may not read objects without a namespace.
+  """
+  clusterScoped: ClusterScopedExport
+}
+
+"A namespace as manifests."
+type NamespaceExport {
+  "The namespace."
+  namespace: String!
+  "YAML documents, parted by ` + "`" + `---` + "`" + `, in the order in which they should be written."
+  manifests: String!
+  "The objects in the manifests, in the same order."
+  objects: [ExportedObject!]!
+  "What belongs to the namespace and is not in the manifests."
+  omitted: [ExportOmission!]!
+}
+
+"What an instance has without a namespace, as manifests."
+type ClusterScopedExport {
+  "YAML documents, parted by ` + "`" + `---` + "`" + `, in the order in which they should be written, for ` + "`" + `applyManifests` + "`" + `."
+  manifests: String!
+  "The objects in the manifests, in the same order."
+  objects: [ExportedObject!]!
+  "What policies propagate and is not in the manifests."
+  omitted: [ExportOmission!]!
 }
 `, BuiltIn: false},
 	{Name: "../schema/failover.graphqls", Input: `"How an application moves to another cluster on failure."
@@ -27385,6 +27532,18 @@ func (ec *executionContext) childFields_ClusterQuota(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type ClusterQuota", field.Name)
 }
 
+func (ec *executionContext) childFields_ClusterScopedExport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "manifests":
+		return ec.fieldContext_ClusterScopedExport_manifests(ctx, field)
+	case "objects":
+		return ec.fieldContext_ClusterScopedExport_objects(ctx, field)
+	case "omitted":
+		return ec.fieldContext_ClusterScopedExport_omitted(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClusterScopedExport", field.Name)
+}
+
 func (ec *executionContext) childFields_ClusterSummary(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "staleSince":
@@ -28843,6 +29002,16 @@ func (ec *executionContext) childFields_InstanceEtcdStorage(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type InstanceEtcdStorage", field.Name)
 }
 
+func (ec *executionContext) childFields_InstanceExport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "namespaces":
+		return ec.fieldContext_InstanceExport_namespaces(ctx, field)
+	case "clusterScoped":
+		return ec.fieldContext_InstanceExport_clusterScoped(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceExport", field.Name)
+}
+
 func (ec *executionContext) childFields_InstanceFailover(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "enabled":
@@ -29649,6 +29818,20 @@ func (ec *executionContext) childFields_NamespaceEdge(ctx context.Context, field
 		return ec.fieldContext_NamespaceEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type NamespaceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_NamespaceExport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "namespace":
+		return ec.fieldContext_NamespaceExport_namespace(ctx, field)
+	case "manifests":
+		return ec.fieldContext_NamespaceExport_manifests(ctx, field)
+	case "objects":
+		return ec.fieldContext_NamespaceExport_objects(ctx, field)
+	case "omitted":
+		return ec.fieldContext_NamespaceExport_omitted(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NamespaceExport", field.Name)
 }
 
 func (ec *executionContext) childFields_NodeAllocation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -49,6 +49,7 @@ type QueryResolver interface {
 	Cluster(ctx context.Context, name string) (*cluster.Cluster, error)
 	Clusters(ctx context.Context, first *int, after *string, filter *cluster.Filter, orderBy *object.Order) (*page.Connection[*cluster.Cluster], error)
 	ExportApplication(ctx context.Context, input export.Input) (*export.Application, error)
+	ExportInstance(ctx context.Context, input export.InstanceInput) (*export.Instance, error)
 
 	Images(ctx context.Context, first *int, after *string, filter *image.Filter, orderBy *image.Order) (*page.Connection[*image.Image], error)
 	Instance(ctx context.Context, name string) (*instance.Instance, error)
@@ -186,6 +187,20 @@ func (ec *executionContext) field_Query_exportApplication_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (export.Input, error) {
 			return ec.unmarshalNExportApplicationInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_exportInstance_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (export.InstanceInput, error) {
+			return ec.unmarshalNExportInstanceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐInstanceInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1342,6 +1357,73 @@ func (ec *executionContext) fieldContext_Query_exportApplication(ctx context.Con
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_exportApplication_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_exportInstance(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_exportInstance(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ExportInstance(ctx, fc.Args["input"].(export.InstanceInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *export.Instance
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *export.Instance
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *export.Instance
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *export.Instance) graphql.Marshaler {
+			return ec.marshalOInstanceExport2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐInstance(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_exportInstance(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InstanceExport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_exportInstance_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -2804,6 +2886,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_exportApplication(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "exportInstance":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_exportInstance(ctx, field)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

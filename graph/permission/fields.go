@@ -69,6 +69,7 @@ var Fields = map[string]Field{
 	"Query.cluster":           {In: Instance, Depends: freeClusters},
 	"Query.clusters":          {In: Instance, Depends: freeClusters},
 	"Query.exportApplication": {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: "`readSecrets` with `secrets`"},
+	"Query.exportInstance":    {In: Instance, Depends: "the result holds only namespaces that the caller may `view`; what has no namespace takes `view` on it; `readSecrets` with `secrets`"},
 	"Query.images":            {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: countsSeen + "; " + sentThere},
 	"Query.instance":          {In: Instance},
 	"Query.instances":         {In: Instance, Depends: instancesSeen},

@@ -14,3 +14,7 @@ import (
 func (r *queryResolver) ExportApplication(ctx context.Context, input export.Input) (*export.Application, error) {
 	return r.Fleet.Exports.Export(ctx, input)
 }
+
+func (r *queryResolver) ExportInstance(ctx context.Context, input export.InstanceInput) (*export.Instance, error) {
+	return r.Fleet.Exports.ExportInstance(ctx, input)
+}

@@ -233,7 +233,7 @@ const available = "ratio healthySeconds observedSeconds from to"
 // Alone are the other fields that a query can select.
 var Alone = Fields{
 	// The caller's identity.
-	"Query":  "viewer _service resources whoCan exportApplication activity karmadaVersions",
+	"Query":  "viewer _service resources whoCan exportApplication exportInstance activity karmadaVersions",
 	"Viewer": "username groups seesAllInstances can roles",
 	// What the native API changes forgets no answers.
 	"ActivityEntryConnection": connection,
@@ -244,6 +244,9 @@ var Alone = Fields{
 	"RoleBindingEdge":       edge,
 	"RoleBinding":           "name instanceName subjectKind subject role namespaces source grantedBy revoked ready conditions createdAt resourceVersion",
 	"ApplicationExport":     "manifests objects omitted",
+	"InstanceExport":        "namespaces clusterScoped",
+	"NamespaceExport":       "namespace manifests objects omitted",
+	"ClusterScopedExport":   "manifests objects omitted",
 	"ExportedObject":        "apiVersion kind name",
 	"ExportOmission":        "kind name message",
 	"WhoCan":                "subjects",

@@ -32,6 +32,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers"
 	"github.com/kairship-io/kairship/pkg/controllers/instanceaccess"
 	"github.com/kairship-io/kairship/pkg/controllers/instancerolebinding"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/activity"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 )
@@ -45,6 +46,8 @@ type accessWorld struct {
 	// inside is the instance, past the door.
 	inside client.Client
 	door   *door
+	// recorded is what the reconcilers recorded of their changes: the controller, the verb and the role.
+	recorded []string
 	// restart forgets what a process keeps in its memory.
 	restart func()
 }
@@ -128,16 +131,33 @@ func newAccessWorld(t *testing.T) *accessWorld {
 	direct, err := client.NewWithWatch(apitest.Config(t), client.Options{Scheme: controllers.Scheme()})
 	w.must(err)
 	counted := interceptor.NewClient(direct, w.count())
-	w.bind = &instancerolebinding.Reconciler{Client: counted, Live: direct, Recorder: w.events, Retention: time.Hour}
+	w.bind = &instancerolebinding.Reconciler{Client: counted, Live: direct, Recorder: w.events, Retention: time.Hour, Activity: w.record(instancerolebinding.Name)}
 	w.restart = func() {
 		w.access = &instanceaccess.Reconciler{
 			Connections: &connections.Pool{},
 			Client:      counted, Live: direct, Credentials: credentials.Reader{Secrets: direct}, Recorder: w.events,
-			Interval: time.Hour, Timeout: 2 * time.Second,
+			Interval: time.Hour, Timeout: 2 * time.Second, Activity: w.record(instanceaccess.Name),
 		}
 	}
 	w.restart()
 	return w
+}
+
+// record keeps what a controller records.
+func (w *accessWorld) record(controller string) activity.Recorder {
+	return func(c activity.Change) {
+		w.recorded = append(w.recorded, controller+" "+string(c.Verb)+" "+c.Kind+" "+c.Name+" of "+c.Instance)
+	}
+}
+
+// wantRecorded compares what was recorded since the last call, in any order.
+func (w *accessWorld) wantRecorded(after string, want ...string) {
+	w.Helper()
+	slices.Sort(w.recorded)
+	if !slices.Equal(w.recorded, want) {
+		w.Errorf("%s: recorded %q, want %q", after, w.recorded, want)
+	}
+	w.recorded = nil
 }
 
 // registered creates an Instance that is reached through the door.

@@ -84,6 +84,7 @@ func TestABindingTakesEffectAndIsTakenBack(t *testing.T) {
 		}
 	}
 
+	w.wantRecorded("bound", "instance-access CREATE InstanceRoleBinding alice-bound of bound", "instance-role-binding CREATE InstanceRoleBinding alice-bound of bound")
 	t.Run("what is settled is not written again, and looked at with eight requests", func(t *testing.T) {
 		writes, reads := w.writes.Load()+w.door.writes.Load(), w.door.reads.Load()
 		for range 3 {
@@ -98,10 +99,12 @@ func TestABindingTakesEffectAndIsTakenBack(t *testing.T) {
 		}
 	})
 
+	w.wantRecorded("settled")
 	w.change("alice-bound", func(spec *v1alpha1.InstanceRoleBindingSpec) { spec.Revoked = true })
 	w.bindOne("alice-bound")
 	w.wantBinding("alice-bound", ready, "False/Revoking")
 	w.reconcileAccess("bound")
+	w.wantRecorded("revoked", "instance-access DELETE InstanceRoleBinding alice-bound of bound", "instance-role-binding DELETE InstanceRoleBinding alice-bound of bound")
 	check("revoked", false)
 	w.wantBinding("alice-bound", globalReady, "False/Revoked")
 	w.wantBinding("alice-bound", instanceReady, "False/Revoked")

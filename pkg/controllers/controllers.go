@@ -35,6 +35,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/instancerolebinding"
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatistics"
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatus"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/activity"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
@@ -92,10 +93,15 @@ type Settings struct {
 	Sources instancelifecycle.Sources
 	// Metrics is where what the controllers count is registered.
 	Metrics prometheus.Registerer
+	// Activity is where the controllers record what they change; nil for nowhere.
+	Activity ActivityDatabase
 	// Webhook says where global management is listened to; nowhere when its address
 	// is empty.
 	Webhook globalmanagementwebhook.Options
 }
+
+// ActivityDatabase keeps the activity; *projection.DB does.
+type ActivityDatabase = activity.Database
 
 // requestTimeout bounds one request about access rules.
 const requestTimeout = 5 * time.Second
@@ -206,7 +212,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 	mgr = controlleroptions.Limit(eventnotes.Truncate(mgr), controlleroptions.Limits{
 		Workers: settings.Workers, FirstPause: settings.RetryFirstPause, LongestPause: settings.RetryLongestPause,
 	})
-	for name, controller := range all(mgr, settings) {
+	var changes *activity.Queue
+	if settings.Activity != nil {
+		changes = activity.NewQueue(settings.Activity, mgr.GetLogger().WithName("activity"), settings.Metrics)
+		if err := mgr.Add(changes); err != nil {
+			return err
+		}
+	}
+	for name, controller := range all(mgr, settings, changes) {
 		if err := controller.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("set up controller %s: %w", name, err)
 		}
@@ -215,7 +228,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 }
 
 // all are the controllers by name.
-func all(mgr ctrl.Manager, settings Settings) map[string]setup {
+func all(mgr ctrl.Manager, settings Settings, changes *activity.Queue) map[string]setup {
 	kube, live := writecache.New(mgr.GetClient(), v1alpha1.GroupVersion.Group, writecache.InformerVersion(mgr.GetCache())), mgr.GetAPIReader()
 	if settings.StatisticsInterval == 0 {
 		settings.StatisticsInterval = DefaultStatisticsInterval
@@ -269,6 +282,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Client: kube, Live: live, Credentials: secrets,
 			Connections: connected,
 			Recorder:    mgr.GetEventRecorder(clusterimport.Name),
+			Activity:    changes.Recorder(clusterimport.Name),
 			Metrics:     clusterimport.NewMetrics(settings.Metrics),
 			Interval:    settings.ImportInterval,
 			Timeout:     importTimeout,
@@ -284,6 +298,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Client: kube, Live: live, Credentials: secrets,
 			Connections: connected,
 			Recorder:    mgr.GetEventRecorder(instancelifecycle.Name),
+			Activity:    changes.Recorder(instancelifecycle.Name),
 			Metrics:     instancelifecycle.NewMetrics(settings.Metrics),
 			Timeout:     requestTimeout,
 			Patience:    uninstallPatience,
@@ -298,20 +313,23 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 		instancerolebinding.Name: &instancerolebinding.Reconciler{
 			Client: kube, Live: live,
 			Recorder:  mgr.GetEventRecorder(instancerolebinding.Name),
+			Activity:  changes.Recorder(instancerolebinding.Name),
 			Retention: settings.RevokedRetention,
 		},
 		instanceaccess.Name: &instanceaccess.Reconciler{
 			Client: kube, Live: live, Credentials: secrets,
 			Connections: connected,
 			Recorder:    mgr.GetEventRecorder(instanceaccess.Name),
+			Activity:    changes.Recorder(instanceaccess.Name),
 			Interval:    settings.AccessInterval,
 			Timeout:     requestTimeout,
 			Patience:    patience,
 		},
 		workloadmoves.Name: &workloadmoves.Reconciler{
 			Client: kube, Credentials: secrets, Connections: connected,
-			Timeout: importTimeout,
-			Now:     time.Now,
+			Timeout:  importTimeout,
+			Now:      time.Now,
+			Activity: changes.Recorder(workloadmoves.Name),
 		},
 	}
 	if settings.Webhook.Address != "" {

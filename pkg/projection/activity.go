@@ -18,6 +18,8 @@ const (
 	ByGraphQL ActivityWay = "GRAPHQL"
 	// ByNativeAPI is the native API of an instance, such as with kubectl.
 	ByNativeAPI ActivityWay = "NATIVE_API"
+	// ByController is a controller of Kairship.
+	ByController ActivityWay = "CONTROLLER"
 )
 
 // ActivityOutcome is what became of a change.
@@ -48,7 +50,7 @@ const (
 // KindRoleBinding is the kind of roles on instances, which only those who manage access see.
 const KindRoleBinding = "InstanceRoleBinding"
 
-// Activity is a change that a user made through Kairship, or tried to make. It names the object and has nothing of its
+// Activity is a change that a user made through Kairship or tried to make, or that a controller of Kairship made. It names the object and has nothing of its
 // content.
 type Activity struct {
 	// Instance is the name of the instance; empty for what belongs to none.
@@ -61,10 +63,10 @@ type Activity struct {
 	// Name is empty where it is not known: the native API does not name what is created in the path.
 	Name string       `json:"name"`
 	Verb ActivityVerb `json:"verb"`
-	// Mutation is the name of the mutation; empty for the native API.
+	// Mutation is the name of the mutation; empty for the other ways.
 	Mutation string      `json:"mutation"`
 	Way      ActivityWay `json:"way"`
-	// User sent the request, for As where that is not empty.
+	// User sent the request, for As where that is not empty; "controller:" and its name for a controller.
 	User    string          `json:"username"`
 	As      string          `json:"acting_as"`
 	Outcome ActivityOutcome `json:"outcome"`

@@ -101,6 +101,9 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	for _, argument := range []string{"instance", "namespace", "objects.kind", "objects.name", "labelSelector", "dependencies", "policies", "secrets"} {
 		tried["Query.exportApplication(input."+argument+")"] = true // TestMatrix, and TestExportApplication in test/writes
 	}
+	for _, argument := range []string{"instance", "namespaces", "policies", "secrets"} {
+		tried["Query.exportInstance(input."+argument+")"] = true // TestMatrix, and TestExportInstance in test/writes
+	}
 	var missing []string
 	for _, argument := range schema.Arguments(theSchema) {
 		if !tried[argument] && !strings.HasPrefix(argument, "Mutation.") && !strings.HasPrefix(argument, "Subscription.") &&

@@ -188,6 +188,7 @@ func TestMoveWorkload(t *testing.T) {
 	// It ends also when nothing follows its operation.
 	must[moved1](t, alice, "moveWorkload", but(input, "from", []any{"m1"}, "to", []any{"m2"}), moveFields)
 	cartIn(t, namespace, map[string]int32{"m2": 2, "m1": 0})
+	movesAreRecorded(t, namespace)
 }
 
 // A move goes on that an API server of Kairship began which has ended since, and any other one can follow it.

@@ -13,21 +13,23 @@ import (
 
 	"github.com/kairship-io/kairship/internal/poll"
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
 
-// editorOf is a new person who edits one namespace of alpha and nothing else.
-func editorOf(t *testing.T, s *policyScene) *gql.Client {
+// editorIn is a new person who edits one namespace of alpha and nothing else. The role is called as the namespace.
+func editorIn(t *testing.T, namespace string) *gql.Client {
 	t.Helper()
-	global := s.Client(t, "global")
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: s.namespace}}
+	f := fleet.Open(t)
+	global := f.Client(t, "global")
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: namespace}}
 	request := &authenticationv1.TokenRequest{}
 	binding := &kairshipv1alpha1.InstanceRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: s.namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: namespace},
 		Spec: kairshipv1alpha1.InstanceRoleBindingSpec{
 			InstanceRef: kairshipv1alpha1.InstanceReference{Name: "alpha"},
-			Subject:     kairshipv1alpha1.BindingSubject{Kind: "User", Name: "system:serviceaccount:default:" + s.namespace},
-			Role:        kairshipv1alpha1.RoleEditor, Namespaces: []string{s.namespace},
+			Subject:     kairshipv1alpha1.BindingSubject{Kind: "User", Name: "system:serviceaccount:default:" + namespace},
+			Role:        kairshipv1alpha1.RoleEditor, Namespaces: []string{namespace},
 		},
 	}
 	for _, o := range []client.Object{account, binding} {
@@ -39,7 +41,13 @@ func editorOf(t *testing.T, s *policyScene) *gql.Client {
 	if err := global.SubResource("token").Create(t.Context(), account, request); err != nil {
 		t.Fatal(err)
 	}
-	editor := recorded(t, gql.New(s.KairshipURL, request.Status.Token))
+	return recorded(t, gql.New(f.KairshipURL, request.Status.Token))
+}
+
+// editorOf is an editor of the namespace of a scene, whose role has taken effect.
+func editorOf(t *testing.T, s *policyScene) *gql.Client {
+	t.Helper()
+	editor := editorIn(t, s.namespace)
 	poll.Until(t, arrives, "the editor of a namespace may create a policy in it", func(context.Context) error {
 		if _, r := write(t, editor, "create", pp, s.input(pp, map[string]any{"spec": s.to("m1"), "dryRun": true})); len(r.Errors) > 0 {
 			return fmt.Errorf("%v", r.Errors)

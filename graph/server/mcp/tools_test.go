@@ -39,7 +39,7 @@ func TestToolsOnlyRead(t *testing.T) {
 				t.Errorf("%s is a %s", tool.name, op.Definition.Operation)
 			}
 			// Secrets are read by lists of any kind and by exports alone.
-			for _, never := range []string{"kubeconfig", "resource(", "resources(", "exportApplication"} {
+			for _, never := range []string{"kubeconfig", "resource(", "resources(", "exportApplication", "exportInstance"} {
 				if strings.Contains(op.Document, never) {
 					t.Errorf("%s reads %s", tool.name, never)
 				}

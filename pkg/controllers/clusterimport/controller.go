@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/activity"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
@@ -50,6 +51,8 @@ type Reconciler struct {
 	Connections *connections.Pool
 	Recorder    events.EventRecorder
 	Metrics     *Metrics
+	// Activity gets the members that are joined, changed and removed.
+	Activity activity.Recorder
 	// Interval is the time between two looks at the members of the same instance,
 	// ±10 %: what a user changed there is put right so late at most.
 	Interval time.Duration

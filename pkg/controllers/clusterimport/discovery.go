@@ -67,7 +67,7 @@ func (d *discovery) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 		}
 	}
 	d.Metrics.foreign.WithLabelValues(instance.Name).Set(float64(foreigners))
-	if err := d.removeStale(ctx, control, seen); err != nil && ctx.Err() == nil {
+	if err := d.removeStale(ctx, instance, control, seen); err != nil && ctx.Err() == nil {
 		log.FromContext(ctx).Info("Cannot remove what was made for an earlier membership", "instance", instance.Name, "cause", err.Error())
 	}
 	if err := d.finishOrphans(ctx, instance, control, seen, len(changed) > 0); err != nil && ctx.Err() == nil {

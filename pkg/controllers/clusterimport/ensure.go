@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,7 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/activity"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // ensure makes an object in an instance or a member, or puts right the one that
@@ -119,7 +122,18 @@ func (r *Reconciler) delete(ctx context.Context, s *scope, in *remote, stored cl
 	if err := r.verify(ctx, s); err != nil {
 		return err
 	}
-	return r.failed(in, client.IgnoreNotFound(deleteAsRead(ctx, in, stored)), "delete %s %q", kindOf(stored), stored.GetName())
+	err := deleteAsRead(ctx, in, stored)
+	if err == nil {
+		r.recordMember(s.instance, projection.ActivityDelete, stored)
+	}
+	return r.failed(in, client.IgnoreNotFound(err), "delete %s %q", kindOf(stored), stored.GetName())
+}
+
+// recordMember records a change of a member of an instance. What else is made for one is not recorded.
+func (r *Reconciler) recordMember(instance *v1alpha1.Instance, verb projection.ActivityVerb, object client.Object) {
+	if member, ok := object.(*clusterv1alpha1.Cluster); ok && instance != nil {
+		r.Activity.Record(activity.InInstance(instance, verb, clusterv1alpha1.GroupName, clusterv1alpha1.ResourceKindCluster, member))
+	}
 }
 
 // deleteAsRead deletes an object, provided that it is as it was read.

@@ -56,7 +56,7 @@ func (d *discovery) finishOrphans(ctx context.Context, instance *v1alpha1.Instan
 	if err != nil {
 		return err
 	}
-	if err := d.removeStaleSecrets(ctx, control, global, seen); err != nil {
+	if err := d.removeStaleSecrets(ctx, instance, control, global, seen); err != nil {
 		return err
 	}
 	list := &corev1.NamespaceList{}

@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // Labels of Karmada's object that policies can select members by, beside its
@@ -199,6 +200,7 @@ func (r *Reconciler) reserve(ctx context.Context, s *scope) error {
 	if err := s.control.Create(ctx, created, client.FieldOwner(Name)); err != nil {
 		return r.failed(s.control, err, "create Cluster %q", s.cluster.Name)
 	}
+	r.recordMember(s.instance, projection.ActivityCreate, created)
 	s.karmada = created
 	return nil
 }
@@ -246,6 +248,9 @@ func (r *Reconciler) patch(ctx context.Context, s *scope, updated *clusterv1alph
 	}
 	if err := s.control.Patch(ctx, updated, patch, client.FieldOwner(Name)); err != nil {
 		return r.failed(s.control, err, "change Cluster %q", updated.Name)
+	}
+	if !isReserved(s.karmada) { // That one was recorded when it was reserved.
+		r.recordMember(s.instance, projection.ActivityPatch, updated)
 	}
 	s.karmada = updated
 	return nil

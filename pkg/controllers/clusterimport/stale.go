@@ -12,12 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // removeStale removes from an instance the object of a member that a process made late,
 // when the membership for which it was had ended. Karmada was not let in: what it was
 // let into is never removed here.
-func (d *discovery) removeStale(ctx context.Context, control *remote, seen []member) error {
+func (d *discovery) removeStale(ctx context.Context, instance *v1alpha1.Instance, control *remote, seen []member) error {
 	global, err := d.globalCluster(ctx)
 	if err != nil {
 		return err
@@ -34,7 +35,7 @@ func (d *discovery) removeStale(ctx context.Context, control *remote, seen []mem
 		if err != nil || !isReserved(karmada) || karmada.Labels[v1alpha1.MembershipLabel] != m.membership {
 			continue
 		}
-		if err := d.deleteStale(ctx, control, karmada); err != nil {
+		if err := d.deleteStale(ctx, instance, control, karmada); err != nil {
 			return err
 		}
 	}
@@ -43,7 +44,7 @@ func (d *discovery) removeStale(ctx context.Context, control *remote, seen []mem
 
 // removeStaleSecrets does the same with the Secrets of members that the instance does
 // not have.
-func (d *discovery) removeStaleSecrets(ctx context.Context, control *remote, global string, seen []member) error {
+func (d *discovery) removeStaleSecrets(ctx context.Context, instance *v1alpha1.Instance, control *remote, global string, seen []member) error {
 	secrets := &corev1.SecretList{}
 	ours := client.MatchingLabels{v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue, v1alpha1.GlobalClusterLabel: global}
 	if err := control.List(ctx, secrets, client.InNamespace(joinNamespace), ours, client.HasLabels{v1alpha1.MembershipLabel}); err != nil {
@@ -54,7 +55,7 @@ func (d *discovery) removeStaleSecrets(ctx context.Context, control *remote, glo
 		if slices.ContainsFunc(seen, func(m member) bool { return m.name == secret.Labels[v1alpha1.ClusterLabel] }) {
 			continue
 		}
-		if err := d.deleteStale(ctx, control, secret); err != nil {
+		if err := d.deleteStale(ctx, instance, control, secret); err != nil {
 			return err
 		}
 	}
@@ -63,7 +64,7 @@ func (d *discovery) removeStaleSecrets(ctx context.Context, control *remote, glo
 
 // deleteStale deletes an object in an instance, as it was read before, unless the
 // membership that it was made for is the one that is recorded.
-func (d *discovery) deleteStale(ctx context.Context, control *remote, object client.Object) error {
+func (d *discovery) deleteStale(ctx context.Context, instance *v1alpha1.Instance, control *remote, object client.Object) error {
 	labels, cluster := object.GetLabels(), &v1alpha1.Cluster{}
 	err := d.Live.Get(ctx, client.ObjectKey{Name: labels[v1alpha1.ClusterLabel]}, cluster)
 	if client.IgnoreNotFound(err) != nil {
@@ -80,6 +81,7 @@ func (d *discovery) deleteStale(ctx context.Context, control *remote, object cli
 	if err != nil {
 		return d.failed(control, err, "delete %s %q", kindOf(object), object.GetName())
 	}
+	d.recordMember(instance, projection.ActivityDelete, object)
 	log.FromContext(ctx).Info("Removed what was made for an earlier membership", "kind", kindOf(object), "name", object.GetName())
 	return nil
 }

@@ -150,7 +150,7 @@ func (s *scope) createGrant(ctx context.Context, g *grant) error {
 	} else {
 		_, err = s.rbac.RoleBindings(g.namespace).Create(ctx, g.narrow(), metav1.CreateOptions{FieldManager: Name})
 	}
-	return err
+	return s.wrote(g, err)
 }
 
 func (s *scope) updateGrant(ctx context.Context, g *grant) error {
@@ -160,7 +160,7 @@ func (s *scope) updateGrant(ctx context.Context, g *grant) error {
 	} else {
 		_, err = s.rbac.RoleBindings(g.namespace).Update(ctx, g.narrow(), metav1.UpdateOptions{FieldManager: Name})
 	}
-	return err
+	return s.wrote(g, err)
 }
 
 // removeGrant deletes what was found, and nothing that took its place since.
@@ -175,7 +175,7 @@ func (s *scope) removeGrant(ctx context.Context, g *grant) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	return err
+	return s.wrote(g, err)
 }
 
 func (g *grant) wide() *rbacv1.ClusterRoleBinding {

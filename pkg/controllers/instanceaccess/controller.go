@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/activity"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
@@ -62,6 +63,8 @@ type Reconciler struct {
 	// Connections are those to the instances.
 	Connections *connections.Pool
 	Recorder    events.EventRecorder
+	// Activity gets the roles whose rules are created, changed and deleted.
+	Activity activity.Recorder
 	// Interval is the time between two looks at the rules in the same instance,
 	// ±10 %: what a user changed there is put right so late at most.
 	Interval time.Duration
@@ -144,6 +147,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	// A Stop has no condition here: every binding got its own.
 	_, result, err := phase.Result(ctx, phase.Run(ctx, s,
 		r.standForInstance, r.connect, r.hold, r.look, r.readNamespaces, r.clean, r.limit, r.writeRoles, r.bind, r.releaseInstance))
+	s.record(r.Activity)
 	if err == nil && result.RequeueAfter == 0 {
 		result.RequeueAfter = r.next(s)
 	}

@@ -126,6 +126,7 @@ func (r *Reconciler) look(ctx context.Context, s *scope) error {
 	for i := range found.Items {
 		s.roles[found.Items[i].Name] = &found.Items[i]
 	}
+	s.bound = s.boundNow()
 	return nil
 }
 

@@ -32,6 +32,9 @@ type scope struct {
 	looked bool
 	roles  map[string]*rbacv1.ClusterRole
 	grants map[place]*grant
+	// bound are the bindings that had grants when these were read, and changed those of which some were written or
+	// removed since.
+	bound, changed map[string]bool
 	// foreign counts the grants that were made for another Instance, or from another global
 	// cluster.
 	foreign int

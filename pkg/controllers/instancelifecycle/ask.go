@@ -12,14 +12,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle/conversion"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/activity"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/extraargs"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // Annotations of a Karmada.
@@ -131,14 +134,23 @@ func (r *Reconciler) tellChange(s *scope, stored *operatorv1alpha1.Karmada) {
 	switch {
 	case stored == nil:
 		r.Metrics.changes.WithLabelValues("created").Inc()
+		r.record(s, projection.ActivityCreate)
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "KarmadaCreated", "Manage", "Asked the operator to install Karmada %s on cluster %q", name, s.instance.Spec.HostCluster)
 	case !s.owner.Owns(stored):
 		r.Metrics.changes.WithLabelValues("taken-over").Inc()
+		r.record(s, projection.ActivityApply)
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "KarmadaTakenOver", "Manage", "Took over Karmada %s, which an earlier Instance of this name had retained", name)
 	case stored.Generation != s.karmada.Generation:
 		r.Metrics.changes.WithLabelValues("changed").Inc()
+		r.record(s, projection.ActivityApply)
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "KarmadaChanged", "Manage", "Asked the operator to change Karmada %s", name)
 	}
+}
+
+// record records a change of the Karmada of an Instance, as of an object without a namespace: its own is none of the instance.
+func (r *Reconciler) record(s *scope, verb projection.ActivityVerb) {
+	karmada := &metav1.ObjectMeta{Name: s.instance.Name}
+	r.Activity.Record(activity.InInstance(s.instance, verb, operatorv1alpha1.GroupName, "Karmada", karmada))
 }
 
 // asked reports whether the operator has been asked for exactly this.

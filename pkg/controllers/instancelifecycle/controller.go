@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/activity"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
@@ -51,6 +52,8 @@ type Reconciler struct {
 	Connections *connections.Pool
 	Recorder    events.EventRecorder
 	Metrics     *Metrics
+	// Activity gets the Karmadas that are created, changed and deleted.
+	Activity activity.Recorder
 	// Timeout bounds one look at a host cluster.
 	Timeout time.Duration
 	// Patience is how long an uninstallation may take before it counts as stuck.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // TestInstallation follows an Instance from nothing to its kubeconfig.
@@ -85,6 +86,7 @@ func TestInstallation(t *testing.T) {
 	if strings.Contains(reported, token) {
 		t.Errorf("an event tells the token:\n%s", reported)
 	}
+	w.wantRecorded("fresh", projection.ActivityCreate)
 }
 
 // TestChange: what is changed reaches the operator, and is not done before it says so.

@@ -20,6 +20,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle/conversion"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // forced reports whether a user asked not to wait.
@@ -112,8 +113,12 @@ func (r *Reconciler) uninstall(ctx context.Context, s *scope) error {
 	}
 	if karmada.DeletionTimestamp.IsZero() {
 		uid := karmada.UID
-		if err := r.Client.Delete(ctx, karmada, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		err := r.Client.Delete(ctx, karmada, client.Preconditions{UID: &uid})
+		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("delete the Karmada %s: %w", key, err)
+		}
+		if err == nil {
+			r.record(s, projection.ActivityDelete)
 		}
 		r.Metrics.changes.WithLabelValues("uninstalled").Inc()
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "KarmadaDeleted", "Manage", "Asked the operator to uninstall Karmada %s from cluster %q", key, s.instance.Spec.HostCluster)
@@ -159,6 +164,7 @@ func (r *Reconciler) retain(ctx context.Context, s *scope, key client.ObjectKey)
 	}
 	if left {
 		r.Metrics.changes.WithLabelValues("retained").Inc()
+		r.record(s, projection.ActivityPatch)
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "Retained", "Manage",
 			"Karmada %s stays on cluster %q, as deletionPolicy says. A Managed Instance %q on the same host takes it over", key, s.instance.Spec.HostCluster, s.instance.Name)
 	}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // deleted has an Instance uninstall its Karmada when it is deleted.
@@ -42,9 +43,11 @@ func TestDelete(t *testing.T) {
 	w.edit("removed", func(i *v1alpha1.Instance) { controllerutil.AddFinalizer(i, v1alpha1.InstanceAccessFinalizer) })
 	w.reported()
 
+	w.wantRecorded("removed", projection.ActivityCreate)
 	w.delete("removed")
 	w.reconcileUntilDone("removed")
 	w.removable("removed", "False/CleaningUpFirst", v1alpha1.InstanceAccessFinalizer)
+	w.wantRecorded("removed")
 	if !w.karmada("removed").DeletionTimestamp.IsZero() {
 		t.Fatal("it is uninstalled while access rules are taken out of it")
 	}
@@ -72,6 +75,7 @@ func TestDelete(t *testing.T) {
 	w.gone(client.ObjectKey{Name: "k-removed"}, &corev1.Namespace{})
 	get(w, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "d1"}, &corev1.Secret{}) // The Cluster's own.
 	get(w, client.ObjectKey{Name: "d1"}, &v1alpha1.Cluster{})
+	w.wantRecorded("removed", projection.ActivityDelete)
 	reported := w.reported()
 	for _, part := range []string{"Normal KarmadaDeleted", "Warning UninstallStuck"} {
 		if strings.Count(reported, part) != 1 {

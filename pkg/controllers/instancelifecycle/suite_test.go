@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,7 +31,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers"
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/activity"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 func TestMain(m *testing.M) {
@@ -54,7 +57,9 @@ type world struct {
 	kube       client.Client
 	reconciler *instancelifecycle.Reconciler
 	events     *events.FakeRecorder
-	now        time.Time
+	// recorded is what the reconciler recorded of its changes.
+	recorded []activity.Change
+	now      time.Time
 	// writes counts what the reconciler wrote.
 	writes atomic.Int32
 	// fail lets a write fail, as when the process dies there.
@@ -76,12 +81,32 @@ func newWorld(t *testing.T) *world {
 		Timeout:     5 * time.Second,
 		Patience:    10 * time.Minute,
 		Now:         func() time.Time { return w.now },
+		Activity:    func(c activity.Change) { w.recorded = append(w.recorded, c) },
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.SystemNamespace}}
 	if err := direct.Create(t.Context(), namespace); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// wantRecorded compares what was recorded since the last call of the Karmada of an Instance, which is shown without its namespace.
+func (w *world) wantRecorded(name string, verbs ...projection.ActivityVerb) {
+	w.Helper()
+	var want []activity.Change
+	for _, verb := range verbs {
+		want = append(want, activity.Change{Instance: name, Verb: verb, Group: operatorv1alpha1.GroupName, Kind: "Karmada", Name: name})
+	}
+	for i := range w.recorded {
+		if w.recorded[i].InstanceUID == "" {
+			w.Errorf("it is recorded for no instance: %+v", w.recorded[i])
+		}
+		w.recorded[i].InstanceUID = ""
+	}
+	if !slices.Equal(w.recorded, want) {
+		w.Errorf("recorded %+v, want %+v", w.recorded, want)
+	}
+	w.recorded = nil
 }
 
 func (w *world) count() interceptor.Funcs {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz/roles"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/activity"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
@@ -38,6 +39,8 @@ type Reconciler struct {
 	// object would leave rules behind.
 	Live     client.Reader
 	Recorder events.EventRecorder
+	// Activity gets the roles whose rules are created, changed and deleted.
+	Activity activity.Recorder
 	// Retention is how long a revoked binding is kept.
 	Retention time.Duration
 }
@@ -89,7 +92,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	}
 
 	current := newScope(binding)
-	defer func() { err = errors.Join(err, current.close(ctx, r)) }()
+	defer func() {
+		r.record(ctx, current)
+		err = errors.Join(err, current.close(ctx, r))
+	}()
 
 	phases := []phase.Phase[*scope]{r.hold, r.writeRole, r.writeBinding}
 	switch {

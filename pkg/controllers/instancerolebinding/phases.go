@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // afterNameTaken is when to look again whether another owner's object is deleted.
@@ -44,7 +45,7 @@ func (r *Reconciler) writeRole(ctx context.Context, s *scope) error {
 	}
 	updated := stored.DeepCopy()
 	s.shapeRole(updated)
-	return r.update(ctx, "ClusterRole", stored, updated)
+	return r.update(ctx, s, "ClusterRole", stored, updated)
 }
 
 // unbindWhenTaken takes our ClusterRoleBinding away when the ClusterRole that it
@@ -74,11 +75,11 @@ func (r *Reconciler) writeBinding(ctx context.Context, s *scope) error {
 	case !s.owner.Owns(stored):
 		err = s.taken("ClusterRoleBinding", stored)
 	case stored.RoleRef != created.RoleRef:
-		err = r.replace(ctx, stored) // What it refers to cannot be changed.
+		err = r.replace(ctx, s, stored) // What it refers to cannot be changed.
 	default:
 		updated := stored.DeepCopy()
 		s.shapeBinding(updated)
-		err = r.update(ctx, "ClusterRoleBinding", stored, updated)
+		err = r.update(ctx, s, "ClusterRoleBinding", stored, updated)
 	}
 	if err != nil {
 		return err
@@ -96,6 +97,7 @@ func (r *Reconciler) create(ctx context.Context, s *scope, kind string, created,
 		if err != nil {
 			return fmt.Errorf("create %s %q: %w", kind, created.GetName(), err)
 		}
+		s.wrote(projection.ActivityCreate)
 		return nil
 	}
 	if readErr := r.Live.Get(ctx, s.key(), stored); readErr != nil {
@@ -115,7 +117,7 @@ func (s *scope) taken(kind string, stored client.Object) error {
 	}
 }
 
-func (r *Reconciler) update(ctx context.Context, kind string, stored, updated client.Object) error {
+func (r *Reconciler) update(ctx context.Context, s *scope, kind string, stored, updated client.Object) error {
 	if equality.Semantic.DeepEqual(stored, updated) {
 		return nil
 	}
@@ -123,16 +125,18 @@ func (r *Reconciler) update(ctx context.Context, kind string, stored, updated cl
 	if err := r.Client.Patch(ctx, updated, patch); err != nil {
 		return fmt.Errorf("update %s %q: %w", kind, stored.GetName(), err)
 	}
+	s.wrote(projection.ActivityUpdate)
 	return nil
 }
 
 // replace deletes an object of ours that cannot be changed into what it should
 // be. Its end wakes us to make it anew.
-func (r *Reconciler) replace(ctx context.Context, stored client.Object) error {
+func (r *Reconciler) replace(ctx context.Context, s *scope, stored client.Object) error {
 	uid := stored.GetUID()
 	if err := r.Client.Delete(ctx, stored, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("replace %q: %w", stored.GetName(), err)
 	}
+	s.wrote(projection.ActivityUpdate)
 	return &phase.Stop{Condition: v1alpha1.GlobalNotBound(v1alpha1.ReasonPending, "The rules in the global cluster are being replaced."), Retry: time.Second}
 }
 
@@ -182,8 +186,12 @@ func (r *Reconciler) removeOne(ctx context.Context, s *scope, stored client.Obje
 		return nil // It belongs to another owner, and stays.
 	}
 	uid := stored.GetUID()
-	if err := r.Client.Delete(ctx, stored, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+	err = r.Client.Delete(ctx, stored, client.Preconditions{UID: &uid})
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete %T %q: %w", stored, s.key().Name, err)
+	}
+	if err == nil {
+		s.wrote(projection.ActivityDelete)
 	}
 	return nil
 }

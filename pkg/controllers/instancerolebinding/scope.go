@@ -13,6 +13,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz/roles"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // scope is the state that the phases of one reconciliation share.
@@ -24,6 +25,8 @@ type scope struct {
 
 	// global is the condition about the rules; nil keeps the stored one.
 	global *metav1.Condition
+	// changed is the change of the rules, of which there may be several; empty for none.
+	changed projection.ActivityVerb
 	// revokedAt is when the binding was first seen revoked; nil when it is not.
 	revokedAt *metav1.Time
 	// gone means that the binding has been released, so there is no object to write to.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/activity"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
@@ -43,6 +44,8 @@ type Reconciler struct {
 	// Timeout bounds each request to an instance.
 	Timeout time.Duration
 	Now     func() time.Time
+	// Activity gets what is changed in the instances.
+	Activity activity.Recorder
 
 	instances instances
 }
@@ -106,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	s := &scope{instance: inside, now: r.Now()}
+	s := &scope{instance: inside, of: instance, activity: r.Activity, now: r.Now()}
 	err = s.readMembers(ctx)
 	if err == nil { // What one of them cannot do keeps none of the others.
 		err = errors.Join(s.finishMoves(ctx), s.drain(ctx), s.bringBack(ctx))

@@ -32,7 +32,7 @@ func (s *scope) drain(ctx context.Context) error {
 		}
 		before := client.MergeFromWithOptions(c.DeepCopy(), client.MergeFromWithOptimisticLock{})
 		moving.Draining(c).Value = moving.DrainEvicted
-		if err := s.Patch(ctx, c, before); err != nil {
+		if err := s.patch(ctx, c, before); err != nil {
 			return fmt.Errorf("record that member cluster %q is drained: %w", c.Name, err)
 		}
 	}
@@ -122,7 +122,7 @@ func (s *scope) change(ctx context.Context, b *workv1alpha2.ResourceBinding, edi
 		before = &workv1alpha2.ClusterResourceBinding{ObjectMeta: b.ObjectMeta, Spec: b.Spec, Status: b.Status}
 		after = &workv1alpha2.ClusterResourceBinding{ObjectMeta: edited.ObjectMeta, Spec: edited.Spec, Status: edited.Status}
 	}
-	err := s.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	err := s.patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("change the clusters of binding %s/%s: %w", b.Namespace, b.Name, err)
 	}

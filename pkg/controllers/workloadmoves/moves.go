@@ -12,17 +12,37 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/activity"
 	"github.com/kairship-io/kairship/pkg/fleet/moving"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // scope is what the phases of one reconciliation share.
 type scope struct {
 	*instance
-	now time.Time
+	of       *v1alpha1.Instance
+	activity activity.Recorder
+	now      time.Time
 	// members are the member clusters.
 	members []*clusterv1alpha1.Cluster
 	// pending are the policies whose workload is not ready in the new clusters yet.
 	pending []types.UID
+}
+
+// patch patches an object of the instance and records it, if that changed something.
+func (s *scope) patch(ctx context.Context, object client.Object, patch client.Patch) error {
+	before := object.GetResourceVersion()
+	if err := s.Patch(ctx, object, patch); err != nil {
+		return err
+	}
+	if object.GetResourceVersion() == before {
+		return nil
+	}
+	if gvk, err := s.GroupVersionKindFor(object); err == nil {
+		s.activity.Record(activity.InInstance(s.of, projection.ActivityPatch, gvk.Group, gvk.Kind, object))
+	}
+	return nil
 }
 
 // readMembers reads the member clusters.
@@ -79,7 +99,7 @@ func (s *scope) finishMove(ctx context.Context, object client.Object, p *policyv
 	if err != nil {
 		return err
 	}
-	if err := s.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	if err := s.patch(ctx, object, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return fmt.Errorf("drop the clusters that %s %s/%s has left from its policy %q: %w", w.Kind, w.Namespace, w.Name, p.Name, err)
 	}
 	log.FromContext(ctx).Info("A workload has moved", "kind", w.Kind, "namespace", w.Namespace, "workload", w.Name, "policy", p.Name, "clusters", clusters)

@@ -11,7 +11,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/projection"
 )
 
-// Entry is a change that a user made or tried to make.
+// Entry is a change that a user made or tried to make, or that a controller made.
 type Entry struct {
 	Way     projection.ActivityWay
 	Verb    projection.ActivityVerb
@@ -28,13 +28,13 @@ func (e *Entry) At() time.Time {
 	return time.UnixMicro(int64(math.Round(e.entry.At * microseconds))).UTC()
 }
 
-// User is who sent the request.
+// User is the user who sent the request, or the controller.
 func (e *Entry) User() string { return e.entry.User }
 
 // ImpersonatedUser is the user for whom it was sent; nil for the one who sent it.
 func (e *Entry) ImpersonatedUser() *string { return object.Optional(e.entry.As) }
 
-// Mutation is the name of the mutation; nil for the native API.
+// Mutation is the name of the mutation; nil for the other ways.
 func (e *Entry) Mutation() *string { return object.Optional(e.entry.Mutation) }
 
 // Code says why it was not made; nil where it was.

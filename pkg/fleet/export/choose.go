@@ -21,6 +21,8 @@ type choice struct {
 	Input
 	// selector matches labels; labels.Nothing where none was given.
 	selector labels.Selector
+	// namespaceArgument is the input that errors about the namespace are about.
+	namespaceArgument string
 }
 
 // whole reports whether the whole namespace is exported.
@@ -69,9 +71,6 @@ func (c *choice) choose(all []*unstructured.Unstructured) ([]*unstructured.Unstr
 			return nil, nil, err
 		}
 		omitted = append(omitted, more...)
-	}
-	if len(chosen) > MostObjects {
-		return nil, nil, apierror.In(apierror.Invalid(objectsArgument, "these are %d objects, and an export has at most %d: choose some by objects or labelSelector", len(chosen), MostObjects), c.Instance)
 	}
 	var out []*unstructured.Unstructured
 	for _, u := range all { // In the order of kinds, and of names within each.
@@ -214,7 +213,7 @@ func withPolicies(there map[key]*unstructured.Unstructured, chosen map[key]bool)
 	var omitted []Omission
 	for name := range wide {
 		omitted = append(omitted, Omission{
-			Kind: "ClusterPropagationPolicy", Name: name,
+			Kind: kindWidePropagation, Name: name,
 			Message: "it propagates objects of the application, and is about more than this namespace: give the other instance one, or a PropagationPolicy",
 		})
 	}

@@ -40,8 +40,12 @@ var defaults = map[string]fields{
 		"internalTrafficPolicy": "Cluster", "externalTrafficPolicy": "Cluster", "sessionAffinity": "None", "type": "ClusterIP",
 	},
 	"PersistentVolumeClaim": {"volumeMode": "Filesystem"},
-	kindPropagation:         {"conflictResolution": "Abort", "preemption": "Never", "priority": int64(0), "schedulerName": "default-scheduler"},
+	kindPropagation:         policyDefaults,
+	kindWidePropagation:     policyDefaults,
+	kindNamespace:           {"finalizers": []any{"kubernetes"}},
 }
+
+var policyDefaults = fields{"conflictResolution": "Abort", "preemption": "Never", "priority": int64(0), "schedulerName": "default-scheduler"}
 
 var (
 	podDefaults = fields{
@@ -68,6 +72,10 @@ func withoutDefaults(u *unstructured.Unstructured) {
 	switch u.GetKind() {
 	case kindService:
 		service(spec)
+	case kindNamespace:
+		if len(spec) == 0 {
+			delete(u.Object, "spec")
+		}
 	case "CronJob":
 		if job, ok := spec["jobTemplate"].(fields); ok {
 			metadata(job)

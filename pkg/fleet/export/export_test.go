@@ -149,6 +149,14 @@ func TestWithoutDefaults(t *testing.T) {
 			"a Service", `{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: ClusterIP, ipFamilyPolicy: SingleStack, ipFamilies: [IPv4], internalTrafficPolicy: Cluster, sessionAffinity: None, ports: [{port: 80, targetPort: 80, protocol: TCP}, {port: 81, targetPort: web, protocol: TCP}]}}`,
 			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}, {port: 81, targetPort: web}]}}`,
 		},
+		{
+			"a Namespace", `{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {team: shop}}, spec: {finalizers: [kubernetes]}}`,
+			`{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {team: shop}}}`,
+		},
+		{
+			"a cluster-wide policy", `{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterPropagationPolicy, metadata: {name: a}, spec: {conflictResolution: Abort, preemption: Never, priority: 0, schedulerName: default-scheduler, resourceSelectors: [{apiVersion: v1, kind: Namespace}]}}`,
+			`{apiVersion: policy.karmada.io/v1alpha1, kind: ClusterPropagationPolicy, metadata: {name: a}, spec: {resourceSelectors: [{apiVersion: v1, kind: Namespace}]}}`,
+		},
 		{"a ConfigMap has none", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {type: Opaque}}`, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {type: Opaque}}`},
 	} {
 		u := objects(t, c.stored)[0]

@@ -52,6 +52,10 @@ const (
 	kindIngress     = "Ingress"
 	kindPropagation = "PropagationPolicy"
 	kindOverride    = "OverridePolicy"
+
+	kindNamespace       = "Namespace"
+	kindWidePropagation = "ClusterPropagationPolicy"
+	kindWideOverride    = "ClusterOverridePolicy"
 )
 
 // Service exports applications.
@@ -110,13 +114,22 @@ func (s *Service) Export(ctx context.Context, in Input) (*Application, error) {
 			return nil, apierror.At(err, secretsArgument)
 		}
 	}
-	c := choice{Input: in, selector: labels.Nothing()}
+	c := choice{Input: in, selector: labels.Nothing(), namespaceArgument: namespaceArgument}
 	if in.LabelSelector != nil {
 		if c.selector, err = labels.Parse(*in.LabelSelector); err != nil {
 			return nil, apierror.Invalid(selectorArgument, "%v", err)
 		}
 	}
-	all, err := readAll(ctx, site, in)
+	application, err := c.export(ctx, site)
+	if err == nil && len(application.Objects) > MostObjects {
+		return nil, apierror.In(apierror.Invalid(objectsArgument, "these are %d objects, and an export has at most %d: choose some by objects or labelSelector", len(application.Objects), MostObjects), in.Instance)
+	}
+	return application, err
+}
+
+// export reads the namespace and writes what is chosen of it.
+func (c *choice) export(ctx context.Context, site *write.Site) (*Application, error) {
+	all, err := c.readAll(ctx, site)
 	if err != nil {
 		return nil, err
 	}
@@ -128,34 +141,40 @@ func (s *Service) Export(ctx context.Context, in Input) (*Application, error) {
 }
 
 // readAll reads the objects of all kinds in a namespace; Secrets only where they are wanted.
-func readAll(ctx context.Context, site *write.Site, in Input) ([]*unstructured.Unstructured, error) {
+func (c *choice) readAll(ctx context.Context, site *write.Site) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	for _, gvk := range kinds {
-		if gvk.Kind == kindSecret && !in.Secrets || isPolicy(gvk.Kind) && !in.Policies {
+		if gvk.Kind == kindSecret && !c.Secrets || isPolicy(gvk.Kind) && !c.Policies {
 			continue
 		}
 		k, err := site.Kind(ctx, gvk)
 		if err != nil {
 			return nil, err
 		}
-		l := write.Listing{Kind: k, Namespace: in.Namespace, Paths: write.Paths{"": namespaceArgument + "!"}}
-		more, err := write.Each(ctx, site.Client(), l, func(raw *json.RawMessage) error {
-			u := &unstructured.Unstructured{}
-			if err := utiljson.Unmarshal(*raw, &u.Object); err != nil {
-				return err
-			}
-			u.SetGroupVersionKind(gvk)
-			all = append(all, u)
-			return nil
-		})
+		found, more, err := list(ctx, site, write.Listing{Kind: k, Namespace: c.Namespace, Paths: write.Paths{"": c.namespaceArgument + "!"}})
 		if err != nil {
 			return nil, err
 		}
 		if more {
-			return nil, apierror.In(apierror.Invalid(namespaceArgument, "namespace %q has more than %d objects of kind %s", in.Namespace, write.MostListed, gvk.Kind), in.Instance)
+			return nil, apierror.In(apierror.Invalid(c.namespaceArgument, "namespace %q has more than %d objects of kind %s", c.Namespace, write.MostListed, gvk.Kind), c.Instance)
 		}
+		all = append(all, found...)
 	}
 	return all, nil
+}
+
+// list lists objects of a kind.
+func list(ctx context.Context, site *write.Site, l write.Listing) (all []*unstructured.Unstructured, more bool, err error) {
+	more, err = write.Each(ctx, site.Client(), l, func(raw *json.RawMessage) error {
+		u := &unstructured.Unstructured{}
+		if err := utiljson.Unmarshal(*raw, &u.Object); err != nil {
+			return err
+		}
+		u.SetGroupVersionKind(l.Kind.GVK())
+		all = append(all, u)
+		return nil
+	})
+	return all, more, err
 }
 
 // written writes objects as YAML.

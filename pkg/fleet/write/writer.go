@@ -87,6 +87,9 @@ func (s *Site) Permit(ctx context.Context, verb authz.Verb, namespace string) er
 // namespace "" stands for objects without one.
 func (s *Site) Reads(namespace string) bool { return s.grant.CanRead(namespace) }
 
+// Reach returns where a verb on objects is allowed in the instance.
+func (s *Site) Reach(verb authz.Verb) authz.Reach { return s.grant.Reach(verb) }
+
 // Client is the client of the instance, which sends everything as the caller.
 func (s *Site) Client() instanceproxy.Client { return s.client }
 

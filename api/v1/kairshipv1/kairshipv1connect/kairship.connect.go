@@ -171,6 +171,8 @@ const (
 	KairshipCreateInstanceProcedure = "/kairship.v1.Kairship/CreateInstance"
 	// KairshipDeleteInstanceProcedure is the fully-qualified name of the Kairship's DeleteInstance RPC.
 	KairshipDeleteInstanceProcedure = "/kairship.v1.Kairship/DeleteInstance"
+	// KairshipExportInstanceProcedure is the fully-qualified name of the Kairship's ExportInstance RPC.
+	KairshipExportInstanceProcedure = "/kairship.v1.Kairship/ExportInstance"
 	// KairshipGetInstanceProcedure is the fully-qualified name of the Kairship's GetInstance RPC.
 	KairshipGetInstanceProcedure = "/kairship.v1.Kairship/GetInstance"
 	// KairshipGetInstanceKubeconfigProcedure is the fully-qualified name of the Kairship's
@@ -619,6 +621,13 @@ type KairshipClient interface {
 	// `deletionPolicy` says otherwise. It is refused with CONFLICT while clusters of the inventory are joined to it. It
 	// is for its admins.
 	DeleteInstance(context.Context, *connect.Request[kairshipv1.DeleteInstanceRequest]) (*connect.Response[kairshipv1.DeleteInstanceResponse], error)
+	// An instance as manifests that other instances take.
+	//
+	// each namespace in which policies propagate something, as `ExportApplication` gives it, and what has no namespace,
+	// which is null for those who may not read it. Namespaces that the caller may not read, and those of Kubernetes and
+	// Karmada, are left out. It has at most 50 namespaces and 5,000 objects, and is read from the instance now, as the
+	// caller.
+	ExportInstance(context.Context, *connect.Request[kairshipv1.ExportInstanceRequest]) (*connect.Response[kairshipv1.ExportInstanceResponse], error)
 	// One Karmada control plane by name; null when there is none of that name.
 	GetInstance(context.Context, *connect.Request[kairshipv1.GetInstanceRequest]) (*connect.Response[kairshipv1.GetInstanceResponse], error)
 	// A kubeconfig for the instance's native API, as the caller.
@@ -1312,6 +1321,13 @@ func NewKairshipClient(httpClient connect.HTTPClient, baseURL string, opts ...co
 			httpClient,
 			baseURL+KairshipDeleteInstanceProcedure,
 			connect.WithSchema(kairshipMethods.ByName("DeleteInstance")),
+			connect.WithClientOptions(opts...),
+		),
+		exportInstance: connect.NewClient[kairshipv1.ExportInstanceRequest, kairshipv1.ExportInstanceResponse](
+			httpClient,
+			baseURL+KairshipExportInstanceProcedure,
+			connect.WithSchema(kairshipMethods.ByName("ExportInstance")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
 		getInstance: connect.NewClient[kairshipv1.GetInstanceRequest, kairshipv1.GetInstanceResponse](
@@ -2017,6 +2033,7 @@ type kairshipClient struct {
 	listImages                            *connect.Client[kairshipv1.ListImagesRequest, kairshipv1.ListImagesResponse]
 	createInstance                        *connect.Client[kairshipv1.CreateInstanceRequest, kairshipv1.CreateInstanceResponse]
 	deleteInstance                        *connect.Client[kairshipv1.DeleteInstanceRequest, kairshipv1.DeleteInstanceResponse]
+	exportInstance                        *connect.Client[kairshipv1.ExportInstanceRequest, kairshipv1.ExportInstanceResponse]
 	getInstance                           *connect.Client[kairshipv1.GetInstanceRequest, kairshipv1.GetInstanceResponse]
 	getInstanceKubeconfig                 *connect.Client[kairshipv1.GetInstanceKubeconfigRequest, kairshipv1.GetInstanceKubeconfigResponse]
 	listInstanceEvents                    *connect.Client[kairshipv1.ListInstanceEventsRequest, kairshipv1.ListInstanceEventsResponse]
@@ -2362,6 +2379,11 @@ func (c *kairshipClient) CreateInstance(ctx context.Context, req *connect.Reques
 // DeleteInstance calls kairship.v1.Kairship.DeleteInstance.
 func (c *kairshipClient) DeleteInstance(ctx context.Context, req *connect.Request[kairshipv1.DeleteInstanceRequest]) (*connect.Response[kairshipv1.DeleteInstanceResponse], error) {
 	return c.deleteInstance.CallUnary(ctx, req)
+}
+
+// ExportInstance calls kairship.v1.Kairship.ExportInstance.
+func (c *kairshipClient) ExportInstance(ctx context.Context, req *connect.Request[kairshipv1.ExportInstanceRequest]) (*connect.Response[kairshipv1.ExportInstanceResponse], error) {
+	return c.exportInstance.CallUnary(ctx, req)
 }
 
 // GetInstance calls kairship.v1.Kairship.GetInstance.
@@ -3038,6 +3060,13 @@ type KairshipHandler interface {
 	// `deletionPolicy` says otherwise. It is refused with CONFLICT while clusters of the inventory are joined to it. It
 	// is for its admins.
 	DeleteInstance(context.Context, *connect.Request[kairshipv1.DeleteInstanceRequest]) (*connect.Response[kairshipv1.DeleteInstanceResponse], error)
+	// An instance as manifests that other instances take.
+	//
+	// each namespace in which policies propagate something, as `ExportApplication` gives it, and what has no namespace,
+	// which is null for those who may not read it. Namespaces that the caller may not read, and those of Kubernetes and
+	// Karmada, are left out. It has at most 50 namespaces and 5,000 objects, and is read from the instance now, as the
+	// caller.
+	ExportInstance(context.Context, *connect.Request[kairshipv1.ExportInstanceRequest]) (*connect.Response[kairshipv1.ExportInstanceResponse], error)
 	// One Karmada control plane by name; null when there is none of that name.
 	GetInstance(context.Context, *connect.Request[kairshipv1.GetInstanceRequest]) (*connect.Response[kairshipv1.GetInstanceResponse], error)
 	// A kubeconfig for the instance's native API, as the caller.
@@ -3727,6 +3756,13 @@ func NewKairshipHandler(svc KairshipHandler, opts ...connect.HandlerOption) (str
 		KairshipDeleteInstanceProcedure,
 		svc.DeleteInstance,
 		connect.WithSchema(kairshipMethods.ByName("DeleteInstance")),
+		connect.WithHandlerOptions(opts...),
+	)
+	kairshipExportInstanceHandler := connect.NewUnaryHandler(
+		KairshipExportInstanceProcedure,
+		svc.ExportInstance,
+		connect.WithSchema(kairshipMethods.ByName("ExportInstance")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
 	kairshipGetInstanceHandler := connect.NewUnaryHandler(
@@ -4478,6 +4514,8 @@ func NewKairshipHandler(svc KairshipHandler, opts ...connect.HandlerOption) (str
 			kairshipCreateInstanceHandler.ServeHTTP(w, r)
 		case KairshipDeleteInstanceProcedure:
 			kairshipDeleteInstanceHandler.ServeHTTP(w, r)
+		case KairshipExportInstanceProcedure:
+			kairshipExportInstanceHandler.ServeHTTP(w, r)
 		case KairshipGetInstanceProcedure:
 			kairshipGetInstanceHandler.ServeHTTP(w, r)
 		case KairshipGetInstanceKubeconfigProcedure:
@@ -4877,6 +4915,10 @@ func (UnimplementedKairshipHandler) CreateInstance(context.Context, *connect.Req
 
 func (UnimplementedKairshipHandler) DeleteInstance(context.Context, *connect.Request[kairshipv1.DeleteInstanceRequest]) (*connect.Response[kairshipv1.DeleteInstanceResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.DeleteInstance is not implemented"))
+}
+
+func (UnimplementedKairshipHandler) ExportInstance(context.Context, *connect.Request[kairshipv1.ExportInstanceRequest]) (*connect.Response[kairshipv1.ExportInstanceResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("kairship.v1.Kairship.ExportInstance is not implemented"))
 }
 
 func (UnimplementedKairshipHandler) GetInstance(context.Context, *connect.Request[kairshipv1.GetInstanceRequest]) (*connect.Response[kairshipv1.GetInstanceResponse], error) {
