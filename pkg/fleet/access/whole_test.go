@@ -78,7 +78,7 @@ func TestWholeCluster(t *testing.T) {
 		{"a member of an instance that Kairship does not know", cluster("alpha", "", v1alpha1.ReasonJoinedElsewhere), "admin"},
 	} {
 		sees := map[string]bool{}
-		for _, person := range strings.Fields(tt.sees) {
+		for person := range strings.FieldsSeq(tt.sees) {
 			sees[person] = true
 		}
 		for _, person := range []string{"admin", "owner", "alice", "bob", "both", "mixed", "shop", "shopper", "namespaces", "seen", "nobody", "mallory"} {
