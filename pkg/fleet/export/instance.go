@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// MostNamespaces and MostInstanceObjects are how much an export of an instance has at most.
-	MostNamespaces      = 50
+	// MostNamespaces is how many namespaces an export of an instance has at most.
+	MostNamespaces = 50
+	// MostInstanceObjects is how many objects an export of an instance has at most, with and without a namespace.
 	MostInstanceObjects = 5000
 	// readAtOnce is how many namespaces are read at the same time.
 	readAtOnce = 4
@@ -166,10 +167,6 @@ func (e *Instance) namespace(ctx context.Context, name string) (*Namespace, erro
 	application, err := c.export(ctx, e.site)
 	if err != nil {
 		return nil, err
-	}
-	if n := len(application.Objects); n > MostObjects {
-		return nil, apierror.In(apierror.Invalid(namespacesArgument,
-			"namespace %q has %d objects, and an export has at most %d of one namespace: export it in parts by exportApplication, and name the others here", name, n, MostObjects), e.in.Instance)
 	}
 	return &Namespace{name, *application}, nil
 }
