@@ -20520,7 +20520,7 @@ type MemberCluster implements Node {
 `, BuiltIn: false},
 	{Name: "../schema/memberlists.graphqls", Input: `extend type MemberCluster {
   """
-  Deployments, StatefulSets, DaemonSets, Jobs and CronJobs in the member cluster, whoever put them there, as collected
+  Deployments, StatefulSets, DaemonSets, Jobs and CronJobs in the member cluster that Karmada or others put there, as collected
   from it: ` + "`" + `managedBy` + "`" + ` has the Work of those that Karmada did, ` + "`" + `runs` + "`" + ` the pods. The label ` + "`" + `karmada.io/managed` + "`" + ` tells the
   two apart in ` + "`" + `filter.labelSelector` + "`" + `. Who has a role in some namespaces uses ` + "`" + `Instance.resources` + "`" + ` with the argument
   ` + "`" + `cluster` + "`" + `.
@@ -20538,7 +20538,7 @@ type MemberCluster implements Node {
     orderBy: ResourceOrder
   ): ResourceConnection!
 
-  "Its Services, whoever put them there, as ` + "`" + `resources` + "`" + ` has them. What one offers is in ` + "`" + `service` + "`" + `."
+  "Its Services, also those that others than Karmada put there, as ` + "`" + `resources` + "`" + ` has them. What one offers is in ` + "`" + `service` + "`" + `."
   services(
     "How many to return: 1 to 500, 50 unless told."
     first: Int
@@ -20550,7 +20550,7 @@ type MemberCluster implements Node {
     orderBy: ResourceOrder
   ): ResourceConnection!
 
-  "Its Ingresses, whoever put them there, as ` + "`" + `resources` + "`" + ` has them. Where one sends requests is in ` + "`" + `ingress` + "`" + `."
+  "Its Ingresses, also those that others than Karmada put there, as ` + "`" + `resources` + "`" + ` has them. Where one sends requests is in ` + "`" + `ingress` + "`" + `."
   ingresses(
     "How many to return: 1 to 500, 50 unless told."
     first: Int

@@ -688,7 +688,7 @@ type KairshipClient interface {
 	ListClusterNodes(context.Context, *connect.Request[kairshipv1.ListClusterNodesRequest]) (*connect.Response[kairshipv1.ListClusterNodesResponse], error)
 	// Kubernetes events of a member cluster, as collected from it.
 	ListMemberClusterEvents(context.Context, *connect.Request[kairshipv1.ListMemberClusterEventsRequest]) (*connect.Response[kairshipv1.ListMemberClusterEventsResponse], error)
-	// The Ingresses of a member cluster, whoever put them there.
+	// The Ingresses of a member cluster, also what others than Karmada put there.
 	ListMemberClusterIngresses(context.Context, *connect.Request[kairshipv1.ListMemberClusterIngressesRequest]) (*connect.Response[kairshipv1.ListMemberClusterIngressesResponse], error)
 	// The namespaces of a member cluster.
 	ListMemberClusterNamespaces(context.Context, *connect.Request[kairshipv1.ListMemberClusterNamespacesRequest]) (*connect.Response[kairshipv1.ListMemberClusterNamespacesResponse], error)
@@ -704,13 +704,14 @@ type KairshipClient interface {
 	// some namespaces shows those in these namespaces, where a workload of the namespace was sent to the member; use
 	// `Instance.resources` with the argument `cluster`.
 	ListMemberClusterResources(context.Context, *connect.Request[kairshipv1.ListMemberClusterResourcesRequest]) (*connect.Response[kairshipv1.ListMemberClusterResourcesResponse], error)
-	// The Services of a member cluster, whoever put them there.
+	// The Services of a member cluster, also what others than Karmada put there.
 	ListMemberClusterServices(context.Context, *connect.Request[kairshipv1.ListMemberClusterServicesRequest]) (*connect.Response[kairshipv1.ListMemberClusterServicesResponse], error)
 	// What changed of it.
 	//
 	// its joining and leaving, readiness, version and taints, the latest change first.
 	ListMemberClusterTimeline(context.Context, *connect.Request[kairshipv1.ListMemberClusterTimelineRequest]) (*connect.Response[kairshipv1.ListMemberClusterTimelineResponse], error)
-	// Deployments, StatefulSets, DaemonSets, Jobs and CronJobs in a member cluster, whoever put them there.
+	// Deployments, StatefulSets, DaemonSets, Jobs and CronJobs in a member cluster, also what others than Karmada put
+	// there.
 	//
 	// They are as collected from it: `managedBy` has the Work of those that Karmada put there, `runs` the pods.
 	ListMemberClusterWorkloads(context.Context, *connect.Request[kairshipv1.ListMemberClusterWorkloadsRequest]) (*connect.Response[kairshipv1.ListMemberClusterWorkloadsResponse], error)
@@ -3127,7 +3128,7 @@ type KairshipHandler interface {
 	ListClusterNodes(context.Context, *connect.Request[kairshipv1.ListClusterNodesRequest]) (*connect.Response[kairshipv1.ListClusterNodesResponse], error)
 	// Kubernetes events of a member cluster, as collected from it.
 	ListMemberClusterEvents(context.Context, *connect.Request[kairshipv1.ListMemberClusterEventsRequest]) (*connect.Response[kairshipv1.ListMemberClusterEventsResponse], error)
-	// The Ingresses of a member cluster, whoever put them there.
+	// The Ingresses of a member cluster, also what others than Karmada put there.
 	ListMemberClusterIngresses(context.Context, *connect.Request[kairshipv1.ListMemberClusterIngressesRequest]) (*connect.Response[kairshipv1.ListMemberClusterIngressesResponse], error)
 	// The namespaces of a member cluster.
 	ListMemberClusterNamespaces(context.Context, *connect.Request[kairshipv1.ListMemberClusterNamespacesRequest]) (*connect.Response[kairshipv1.ListMemberClusterNamespacesResponse], error)
@@ -3143,13 +3144,14 @@ type KairshipHandler interface {
 	// some namespaces shows those in these namespaces, where a workload of the namespace was sent to the member; use
 	// `Instance.resources` with the argument `cluster`.
 	ListMemberClusterResources(context.Context, *connect.Request[kairshipv1.ListMemberClusterResourcesRequest]) (*connect.Response[kairshipv1.ListMemberClusterResourcesResponse], error)
-	// The Services of a member cluster, whoever put them there.
+	// The Services of a member cluster, also what others than Karmada put there.
 	ListMemberClusterServices(context.Context, *connect.Request[kairshipv1.ListMemberClusterServicesRequest]) (*connect.Response[kairshipv1.ListMemberClusterServicesResponse], error)
 	// What changed of it.
 	//
 	// its joining and leaving, readiness, version and taints, the latest change first.
 	ListMemberClusterTimeline(context.Context, *connect.Request[kairshipv1.ListMemberClusterTimelineRequest]) (*connect.Response[kairshipv1.ListMemberClusterTimelineResponse], error)
-	// Deployments, StatefulSets, DaemonSets, Jobs and CronJobs in a member cluster, whoever put them there.
+	// Deployments, StatefulSets, DaemonSets, Jobs and CronJobs in a member cluster, also what others than Karmada put
+	// there.
 	//
 	// They are as collected from it: `managedBy` has the Work of those that Karmada put there, `runs` the pods.
 	ListMemberClusterWorkloads(context.Context, *connect.Request[kairshipv1.ListMemberClusterWorkloadsRequest]) (*connect.Response[kairshipv1.ListMemberClusterWorkloadsResponse], error)
