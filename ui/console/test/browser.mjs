@@ -9,6 +9,7 @@ import { mkdirSync } from 'node:fs';
 import * as access from './access.mjs';
 import { check } from './axe.mjs';
 import * as changes from './changes.mjs';
+import * as instances from './instances.mjs';
 import * as policies from './policies.mjs';
 import * as reference from './reference.mjs';
 import { fleet, open, person, signIn, step } from './world.mjs';
@@ -21,12 +22,13 @@ const pages = [
   '/workloads',
   '/clusters',
   '/instances/alpha/workloads/DEPLOYMENT/shop/stuck',
-  ...['graph', 'pods', 'manifest', 'timeline'].map((tab) => `/instances/alpha/workloads/DEPLOYMENT/shop/frontend?tab=${tab}`),
+  ...['graph', 'pods', 'manifest', 'revisions', 'timeline'].map((tab) => `/instances/alpha/workloads/DEPLOYMENT/shop/frontend?tab=${tab}`),
   ...policies.pages,
   ...access.pages,
   ...changes.pages,
 ];
 const stuck = '/instances/alpha/workloads/DEPLOYMENT/shop/stuck';
+const cart = '/instances/alpha/workloads/STATEFUL_SET/shop/cart';
 const frontend = '/instances/alpha/workloads/DEPLOYMENT/shop/frontend';
 
 const world = await open();
@@ -123,6 +125,31 @@ try {
     await close();
   });
 
+  await step('alice sets an image, and goes back to the revision before', async () => {
+    const { page, close } = await world.newPage();
+    await signIn(page, 'alice', `${cart}?tab=revisions`);
+    const runsNow = page.getByRole('row').filter({ hasText: 'Runs now' });
+    const runs = (text) => runsNow.filter({ hasText: text }).first().waitFor({ timeout: 60_000 });
+    await runsNow.first().waitFor();
+    const image = (await runsNow.first().getByRole('cell').nth(3).innerText()).trim();
+    const newer = `${image.slice(0, image.lastIndexOf(':'))}:console-${Date.now()}`;
+    await page.getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Set image' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Image' }).fill(newer);
+    await dialog.getByText('The instance accepts this change.').waitFor();
+    await dialog.getByRole('button', { name: 'Do it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await runs(newer);
+    await page.getByRole('row').filter({ hasText: image }).filter({ hasNotText: 'Runs now' }).first().getByRole('button', { name: 'Roll back' }).click();
+    await dialog.getByText(/It gets the pod template of revision \d+ in m\d/).waitFor();
+    await dialog.getByText('The instance accepts this change.').waitFor();
+    await dialog.getByRole('button', { name: 'Do it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await runs(image);
+    await close();
+  });
+
   await step('bob is not offered what he may not do', async () => {
     const { page, close } = await world.newPage();
     await signIn(page, 'bob', '/instances/beta/workloads/DEPLOYMENT/billing/api');
@@ -160,6 +187,7 @@ try {
   await policies.run(world);
   await access.run(world);
   await changes.run(world, person);
+  await instances.run(world, person);
 
   const accessible = async (colorScheme, locale) => {
     const { page, close } = await world.newPage({ colorScheme, locale });

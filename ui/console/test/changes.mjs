@@ -1,19 +1,10 @@
 // Changes of many workloads at once, views, and policies that are made and deleted, as the people who do it.
 import assert from 'node:assert/strict';
 
-import { fleet, signIn, step } from './world.mjs';
+import { ask, fleet, signIn, step } from './world.mjs';
 
 /** pages are those that are tried here. */
 export const pages = ['/instances/alpha/new-policy'];
-
-async function ask(as, query, variables) {
-  const response = await fetch(`${fleet.url}/graphql`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${as.token}` },
-    body: JSON.stringify({ query, variables }),
-  });
-  return (await response.json()).data;
-}
 
 /** labelled reads a label of shop/frontend at its instance. */
 async function labelled(as, key) {

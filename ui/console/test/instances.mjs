@@ -16,7 +16,7 @@ export async function run(world, person) {
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('alpha');
     await dialog.getByRole('combobox', { name: 'Host cluster' }).click();
     await page.getByRole('option', { name: 'm3', exact: true }).click();
-    await dialog.getByRole('combobox', { name: 'Karmada version' }).click();
+    await dialog.getByRole('combobox', { name: 'Version of Karmada' }).click();
     await page.getByRole('option', { name: 'v1.18.2' }).click();
     await dialog.getByRole('button', { name: 'Check' }).click();
     await dialog.getByRole('alert').getByText(/alpha/).waitFor();
@@ -44,7 +44,7 @@ export async function run(world, person) {
     await signIn(page, 'admin', `/instances/${name}`);
     await page.getByRole('button', { name: 'Upgrade' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('combobox', { name: 'Karmada version' }).click();
+    await dialog.getByRole('combobox', { name: 'Version of Karmada' }).click();
     await page.getByRole('option', { name: 'v1.19.0' }).click();
     await dialog.getByRole('button', { name: 'Check' }).click();
     await dialog.getByText('Passed', { exact: true }).first().waitFor();

@@ -14,6 +14,7 @@ import { FleetChanges, FleetQuery, ProblemChanges } from './queries.ts';
 
 // Few visits register anything.
 const RegisterInstance = lazy(() => import('./RegisterInstance.tsx').then((module) => ({ default: module.RegisterInstance })));
+const CreateInstance = lazy(() => import('./CreateInstance.tsx').then((module) => ({ default: module.CreateInstance })));
 
 /** FleetPage shows what needs attention first, then every instance. */
 export function FleetPage(): ReactElement {
@@ -27,7 +28,7 @@ export function FleetPage(): ReactElement {
   }, [t]);
 
   const { seesAllInstances } = useViewer();
-  const [registers, setRegisters] = useState(false);
+  const [adds, setAdds] = useState<'register' | 'install'>();
   const counts = new Map(data?.counted.facets[0]?.values.map((v) => [v.value, v.count]));
   return (
     <Stack gap="lg" maw={1400}>
@@ -35,11 +36,10 @@ export function FleetPage(): ReactElement {
         <Title order={1}>{t('fleet.title')}</Title>
         <Freshness of={data?.instances.freshness} />
       </Group>
-      {registers && (
-        <Suspense>
-          <RegisterInstance close={() => setRegisters(false)} done={refetch} />
-        </Suspense>
-      )}
+      <Suspense>
+        {adds === 'register' && <RegisterInstance close={() => setAdds(undefined)} done={refetch} />}
+        {adds === 'install' && <CreateInstance close={() => setAdds(undefined)} done={refetch} />}
+      </Suspense>
       <Problem error={error} part={data !== undefined} retry={refetch} />
       {data === undefined && fetching && <Skeleton h={240} />}
       {data && (
@@ -51,9 +51,14 @@ export function FleetPage(): ReactElement {
                 {t('fleet.instances')}
               </Title>
               {seesAllInstances && (
-                <Button variant="default" size="xs" onClick={() => setRegisters(true)}>
-                  {t('fleet.register')}
-                </Button>
+                <Group gap="xs">
+                  <Button variant="default" size="xs" onClick={() => setAdds('install')}>
+                    {t('fleet.install')}
+                  </Button>
+                  <Button variant="default" size="xs" onClick={() => setAdds('register')}>
+                    {t('fleet.register')}
+                  </Button>
+                </Group>
               )}
             </Group>
             {data.instances.nodes.length === 0 && <Empty title={t('fleet.noInstances')} hint={t('fleet.noInstancesHint')} />}

@@ -1,6 +1,6 @@
-import { Alert, Badge, Group, Paper, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Alert, Badge, Button, Group, Paper, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
-import { useEffect, useMemo, type ReactElement } from 'react';
+import { lazy, Suspense, useEffect, useMemo, useState, type ReactElement } from 'react';
 import { useQuery, useSubscription } from 'urql';
 
 import { useLanguage, useT } from '../app/i18n.ts';
@@ -22,6 +22,9 @@ import { Members } from './Members.tsx';
 import { InstanceQuery, OneInstanceChanges } from './queries.ts';
 import { Warnings } from './Warnings.tsx';
 
+// Few visits upgrade anything.
+const UpgradeDialog = lazy(() => import('./UpgradeDialog.tsx').then((module) => ({ default: module.UpgradeDialog })));
+
 /** InstancePage shows one instance: how it is, its member clusters, and what in it needs attention. */
 export function InstancePage(): ReactElement {
   const t = useT();
@@ -37,6 +40,7 @@ export function InstancePage(): ReactElement {
     document.title = `${name} · Kairship`;
   }, [name]);
 
+  const [upgrades, setUpgrades] = useState(false);
   const instance = data?.instance ?? undefined;
   if (instance === undefined) {
     if (fetching) return <Skeleton h={300} />;
@@ -68,12 +72,28 @@ export function InstancePage(): ReactElement {
         </Stack>
         <Group gap="sm">
           <Freshness of={instance.freshness} />
+          {instance.mode === 'MANAGED' && (
+            <Button
+              variant="default"
+              size="xs"
+              disabled={!instance.viewerCan.update}
+              {...(!instance.viewerCan.update && { title: t('action.notAllowed') })}
+              onClick={() => setUpgrades(true)}
+            >
+              {t('instance.upgrade')}
+            </Button>
+          )}
           <ButtonLink to="/instances/$instance/access" params={{ instance: name }} variant="default" size="xs">{t('access.title')}</ButtonLink>
           <ButtonLink to="/activity" search={{ instance: name }} variant="default" size="xs">{t('app.activity')}</ButtonLink>
           <ButtonLink to="/policies" search={{ instance: name }} variant="default" size="xs">{t('app.policies')}</ButtonLink>
           <ButtonLink to="/workloads" search={{ instance: [name] }} variant="default" size="xs">{t('app.workloads')}</ButtonLink>
         </Group>
       </Group>
+      {upgrades && (
+        <Suspense>
+          <UpgradeDialog name={name} resourceVersion={instance.resourceVersion} versions={instance.upgradeVersions} close={() => setUpgrades(false)} done={refetch} />
+        </Suspense>
+      )}
       <Problem error={error} part retry={refetch} />
       {instance.state !== 'RUNNING' && <Alert color="red" variant="light" className="kairship-alert">{ready?.message ?? t(`state.${instance.state}`)}</Alert>}
       <Stack gap="sm" component="section" aria-labelledby="instance-workloads">

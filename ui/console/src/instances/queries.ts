@@ -16,6 +16,9 @@ export const InstanceQuery = graphql(
         createdAt
         labels { key value }
         hostCluster { name }
+        resourceVersion
+        upgradeVersions
+        viewerCan { update }
         summary {
           staleSince
           clusters { total ready }

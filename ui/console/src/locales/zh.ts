@@ -23,7 +23,8 @@ export const zh: Texts = {
     more_other: '还有 {{count}} 个工作负载', instances: '实例', noInstances: '您看不到任何实例', noInstancesHint: '请向管理员申请实例上的角色，或注册第一个实例。',
     clustersReady: '就绪集群', nodesReady: '就绪节点', allocated: '已分配', cpu: 'CPU', memory: '内存', pods: 'Pod', workloads_one: '{{count}} 个工作负载',
     workloads_other: '{{count}} 个工作负载', karmada: 'Karmada {{version}}', instance: '实例', cluster: '集群', credentialsExpire: '凭证将于 {{time}} 过期',
-    notReady: '未就绪', noSummary: '暂无数据', register: '注册实例', version: 'Karmada 版本', kubeconfigHint: 'Karmada 管理员的凭证，使用其当前上下文，之后不再显示。', reached: '可以注册该实例。',
+    notReady: '未就绪', noSummary: '暂无数据', register: '注册实例', install: '安装实例',
+    hostHint: 'Karmada 以 Pod 的形式运行在该集群中，Karmada operator 也必须在那里运行。', versionHint: '不选择时使用 operator 自带的版本。', installable: '可以安装该实例。', version: 'Karmada 版本', kubeconfigHint: 'Karmada 管理员的凭证，使用其当前上下文，之后不再显示。', reached: '可以注册该实例。',
   },
   workloads: {
     title: '工作负载', search: '名称、命名空间、标签或镜像', labels: '标签选择器', labelsHint: '例如 app=web,tier!=cache', filters: '筛选', clear: '清除筛选', columns: '列',
@@ -47,7 +48,8 @@ export const zh: Texts = {
   },
   views: { title: '视图', none: '把筛选条件和排序保存为一个名称。', save: '保存此视图', name: '视图名称', remove: '移除视图 {{name}}' },
   workload: {
-    why: '原因', graph: '分发', pods: 'Pod', manifest: '清单', events: '事件', timeline: '时间线', drift: '偏移', notFound: '没有这个工作负载',
+    why: '原因', graph: '分发', pods: 'Pod', manifest: '清单', revisions: '修订版本', revision: '修订版本', currentRevision: '当前运行', overridden: '含覆盖',
+    noRevisions: '各集群没有保留它的修订版本', events: '事件', timeline: '时间线', drift: '偏移', notFound: '没有这个工作负载',
     notFoundHint: '它可能已被删除，或者您的角色无权查看。', replicas: '{{desired}} 个中 {{ready}} 个就绪', policy: '策略', binding: '绑定', template: '模板', overrides: '覆盖',
     object: '对象', noPolicy: '没有策略', foldedHealthy_one: '{{count}} 个健康集群', foldedHealthy_other: '{{count}} 个健康集群', unfold: '展开', fold: '折叠健康集群',
     noPods: '没有 Pod', restarts: '重启次数', node: '节点', phase: '阶段', logs: '日志', follow: '跟随中', noLogs: '暂无日志', logFilter: '筛选日志行', download: '下载',
@@ -56,7 +58,8 @@ export const zh: Texts = {
     explained: { PASSED: '已通过', WAITING: '等待中', FAILED: '失败', NOT_REACHED: '未到达' }, remedy: '处理建议', by: '由 {{user}}',
   },
   action: {
-    scale: '扩缩容', restart: '重启', pause: '暂停', resume: '恢复', image: '更换镜像', delete: '删除', more: '操作', replicas: '副本数', container: '容器', newImage: '镜像',
+    scale: '扩缩容', restart: '重启', pause: '暂停', resume: '恢复', image: '更换镜像', rollback: '回滚',
+    toRevision: '它将使用 {{cluster}} 中修订版本 {{number}} 的 Pod 模板，其他集群随之更新。', delete: '删除', more: '操作', replicas: '副本数', container: '容器', newImage: '镜像',
     tried: '实例接受此变更。', trying: '正在询问实例…', confirm: '执行', cancel: '取消', done: '完成', failed: '实例拒绝了', notAllowed: '您的角色不允许此操作', before: '当前',
     after: '之后', deleteWarning: '它将从实例及其所有集群中删除。', typeName: '输入 {{name}} 以确认',
   },
@@ -136,6 +139,6 @@ export const zh: Texts = {
   },
   instance: {
     notFound: '没有这个实例', notFoundHint: '它可能已被删除，或者您的角色无权查看。', mode: { EXTERNAL: '外部', MANAGED: '托管' }, members_one: '{{count}} 个成员集群',
-    members_other: '{{count}} 个成员集群', noMembers: '没有成员集群', noMembersHint: '加入集群后会列在这里。', host: '宿主集群', created: '创建时间', warnings: '最近的警告', noWarnings: '没有警告',
+    members_other: '{{count}} 个成员集群', noMembers: '没有成员集群', noMembersHint: '加入集群后会列在这里。', host: '宿主集群', upgrade: '升级', passed: '通过', notPassed: '未通过', created: '创建时间', warnings: '最近的警告', noWarnings: '没有警告',
   },
 };

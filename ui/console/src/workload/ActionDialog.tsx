@@ -13,16 +13,23 @@ interface Props {
   action: Action;
   of: Key;
   workload: Workload;
+  /** revision is the one that a rollback goes back to. */
+  revision?: Choice['revision'];
   close: () => void;
   done: () => void;
 }
 
 /** ActionDialog asks for what an action needs, has the instance try it, and does it when it is confirmed. */
-export function ActionDialog({ action, of, workload, close, done }: Props): ReactElement {
+export function ActionDialog({ action, of, workload, revision, close, done }: Props): ReactElement {
   const t = useT();
   const client = useClient();
   const first = workload.template.containers[0];
-  const [choice, setChoice] = useState<Choice>({ replicas: workload.template.replicas ?? 1, container: first?.name ?? '', image: first?.image ?? '' });
+  const [choice, setChoice] = useState<Choice>({
+    replicas: workload.template.replicas ?? 1,
+    container: first?.name ?? '',
+    image: first?.image ?? '',
+    ...(revision && { revision }),
+  });
   const [settled] = useDebouncedValue(choice, 300);
   const [tried, setTried] = useState<{ of: Choice; error: CombinedError | undefined }>();
   const [typed, setTyped] = useState('');
@@ -78,6 +85,7 @@ export function ActionDialog({ action, of, workload, close, done }: Props): Reac
             <TextInput label={t('action.newImage')} value={choice.image} onChange={(event) => setChoice({ ...choice, image: event.currentTarget.value })} data-autofocus />
           </>
         )}
+        {action === 'rollback' && revision && <Text size="sm">{t('action.toRevision', { number: revision.toRevision, cluster: revision.cluster })}</Text>}
         {action === 'delete' && (
           <>
             <Text size="sm">{t('action.deleteWarning')}</Text>

@@ -1,5 +1,5 @@
 import { Badge, Paper, Stack, Table, Text } from '@mantine/core';
-import { useMemo, type ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import { useQuery } from 'urql';
 
 import { useT } from '../app/i18n.ts';
@@ -7,6 +7,7 @@ import { Empty } from '../shared/Empty.tsx';
 import { Problem } from '../shared/Problem.tsx';
 import { age } from '../shared/time.ts';
 import { useNow } from '../shared/useNow.ts';
+import { useVersion } from '../shared/useVersion.ts';
 import type { Key } from './key.ts';
 import { Logs } from './Logs.tsx';
 import { PodsQuery } from './queries.ts';
@@ -58,9 +59,4 @@ export function Pods({ of, version }: { of: Key; version: string }): ReactElemen
       <Logs of={of} />
     </Stack>
   );
-}
-
-/** useVersion has a query be sent again when a version changes. */
-function useVersion(version: string): { requestPolicy: 'network-only'; version: string } {
-  return useMemo(() => ({ requestPolicy: 'network-only', version }), [version]);
 }

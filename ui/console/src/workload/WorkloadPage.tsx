@@ -17,7 +17,8 @@ import type { Key } from './key.ts';
 import { Manifest } from './Manifest.tsx';
 import { Pods } from './Pods.tsx';
 import { OneChanges, WorkloadQuery } from './queries.ts';
-import { isTab, tabs } from './tabs.ts';
+import { Revisions } from './Revisions.tsx';
+import { isTab, tabsOf } from './tabs.ts';
 import { Why } from './Why.tsx';
 
 const Graph = lazy(() => import('./Graph.tsx').then((module) => ({ default: module.Graph })));
@@ -54,7 +55,7 @@ export function WorkloadPage(): ReactElement {
       <Problem error={error} part />
       <Tabs value={tab ?? 'why'} onChange={(next) => isTab(next) && void navigate({ search: { tab: next }, replace: true })} keepMounted={false}>
         <Tabs.List>
-          {tabs.map((name) => (
+          {tabsOf(workload.kind).map((name) => (
             <Tabs.Tab key={name} value={name}>
               {t(`workload.${name}`)}
             </Tabs.Tab>
@@ -73,6 +74,9 @@ export function WorkloadPage(): ReactElement {
         </Tabs.Panel>
         <Tabs.Panel value="manifest" pt="md">
           <Manifest of={key} />
+        </Tabs.Panel>
+        <Tabs.Panel value="revisions" pt="md">
+          <Revisions of={key} workload={workload} version={`${workload.resourceVersion} ${podsVersion(workload)}`} done={refetch} />
         </Tabs.Panel>
         <Tabs.Panel value="timeline" pt="md">
           <History of={key} />

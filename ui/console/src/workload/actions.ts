@@ -2,16 +2,18 @@ import type { Client, CombinedError } from 'urql';
 
 import type { Workload } from './layout.ts';
 import type { Key } from './key.ts';
-import { Delete, Pause, Restart, Resume, Scale, SetImage } from './mutations.ts';
+import { Delete, Pause, Restart, Resume, RollBack, Scale, SetImage } from './mutations.ts';
 
 /** Action is something that a person does to a workload. */
-export type Action = 'scale' | 'restart' | 'pause' | 'resume' | 'image' | 'delete';
+export type Action = 'scale' | 'restart' | 'pause' | 'resume' | 'image' | 'rollback' | 'delete';
 
 /** Choice is what a person chose for it. */
 export interface Choice {
   replicas: number;
   container: string;
   image: string;
+  /** revision is the one to go back to, and the cluster that keeps it. */
+  revision?: { cluster: string; toRevision: number };
 }
 
 /** resources are the kinds as addresses have them, for deletion. */
@@ -23,7 +25,7 @@ const resources: Partial<Record<Workload['kind'], { group: string; resource: str
   CRON_JOB: { group: 'batch', resource: 'cronjobs' },
 };
 
-/** actionsOf are those that a kind of workload has. */
+/** actionsOf are those that a kind of workload has in its menu. */
 export function actionsOf(w: Workload): Action[] {
   const all: Action[] = [];
   if (w.kind === 'DEPLOYMENT' || w.kind === 'STATEFUL_SET') all.push('scale');
@@ -47,6 +49,8 @@ export async function run(client: Client, action: Action, key: Key, w: Workload,
       return (await client.mutation(Resume, { input }).toPromise()).error;
     case 'image':
       return (await client.mutation(SetImage, { input: { ...input, images: [{ container: choice.container, image: choice.image }] } }).toPromise()).error;
+    case 'rollback':
+      return (await client.mutation(RollBack, { input: { ...input, ...choice.revision } }).toPromise()).error;
     case 'delete': {
       const of = resources[w.kind];
       if (of === undefined) throw new Error(`a ${w.kind} has no address here`);

@@ -30,6 +30,12 @@ export const SetImage = graphql(`
   }
 `);
 
+export const RollBack = graphql(`
+  mutation RollBack($input: RollbackWorkloadInput!) {
+    rollbackWorkload(input: $input) { workload { template { containers { name image } } } }
+  }
+`);
+
 export const Delete = graphql(`
   mutation Delete($input: DeleteResourceInput!) {
     deleteResource(input: $input) { deleted }

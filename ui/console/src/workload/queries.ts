@@ -125,6 +125,18 @@ export const ManifestQuery = graphql(`
   }
 `);
 
+/** RevisionsQuery is the pod templates that the clusters keep. */
+export const RevisionsQuery = graphql(`
+  query WorkloadRevisions($instance: String!, $kind: WorkloadKind!, $namespace: String!, $name: String!) {
+    instance(name: $instance) {
+      workloadRevisions(kind: $kind, namespace: $namespace, name: $name) {
+        message
+        nodes { clusterName number createdAt changeCause images current overridden }
+      }
+    }
+  }
+`);
+
 /** HistoryQuery is what happened to the workload. */
 export const HistoryQuery = graphql(`
   query WorkloadHistory($instance: String!, $kind: WorkloadKind!, $namespace: String!, $name: String!) {
