@@ -9,7 +9,9 @@ import { mkdirSync } from 'node:fs';
 import * as access from './access.mjs';
 import { check } from './axe.mjs';
 import * as changes from './changes.mjs';
+import * as faults from './faults.mjs';
 import * as instances from './instances.mjs';
+import * as large from './large.mjs';
 import * as policies from './policies.mjs';
 import * as reference from './reference.mjs';
 import { fleet, open, person, signIn, step } from './world.mjs';
@@ -232,6 +234,8 @@ try {
       await close();
     }
   }
+  await large.run(world);
+  await faults.run(world, person);
   world.assertQuiet();
   console.log('passed');
 } finally {

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 
-const folder = process.env.KAIRSHIP_FLEET;
+export const folder = process.env.KAIRSHIP_FLEET;
 assert.ok(folder, 'KAIRSHIP_FLEET names no fleet: `make test-fleet` starts one');
-const description = JSON.parse(readFileSync(`${folder}/fleet.json`, 'utf8'));
+export const description = JSON.parse(readFileSync(`${folder}/fleet.json`, 'utf8'));
 
 export const fleet = { url: description.kairshipURL, identityURL: description.identityURL };
 
@@ -42,7 +42,7 @@ export async function signIn(page, name, path = '/') {
 const isLoopback = (url) => /^(data|blob|about):/.test(url) || new URL(url).hostname === '127.0.0.1';
 
 /** expected are what browsers write down as errors of their own: an answer that is no success. */
-const expected = /status of (400|401|403|404|429|503)|ERR_INTERNET_DISCONNECTED|ERR_NETWORK_CHANGED|net::ERR_ABORTED/;
+const expected = /status of (400|401|403|404|429|503)|net::ERR_(INTERNET_DISCONNECTED|NETWORK_CHANGED|ABORTED|CONNECTION_\w+|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)/;
 
 export async function open() {
   const browser = await chromium.launch({

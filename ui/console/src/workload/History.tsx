@@ -13,12 +13,12 @@ import { HistoryQuery } from './queries.ts';
 export function History({ of }: { of: Key }): ReactElement {
   const t = useT();
   const language = useLanguage();
-  const [{ data, error }] = useQuery({ query: HistoryQuery, variables: of });
+  const [{ data, error }, execute] = useQuery({ query: HistoryQuery, variables: of });
   const workload = data?.instance?.workload;
   const when = (at: string | null): string => (at === null ? '' : clock(at, language, new Date()));
   return (
     <Stack gap="lg">
-      <Problem error={error} part={data !== undefined} />
+      <Problem error={error} part={data !== undefined} retry={() => execute({ requestPolicy: 'network-only' })} />
       <Stack gap="xs" component="section" aria-labelledby="timeline">
         <Title order={2} id="timeline">{t('workload.timeline')}</Title>
         <Paper withBorder>

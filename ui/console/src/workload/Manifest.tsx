@@ -10,12 +10,12 @@ import { ManifestQuery } from './queries.ts';
 /** Manifest is the template, and where clusters differ from what Karmada sent them. */
 export function Manifest({ of }: { of: Key }): ReactElement {
   const t = useT();
-  const [{ data, error }] = useQuery({ query: ManifestQuery, variables: of });
+  const [{ data, error }, execute] = useQuery({ query: ManifestQuery, variables: of });
   const workload = data?.instance?.workload;
   const drifted = workload?.placements.filter((p) => p.drift?.drifted) ?? [];
   return (
     <Stack gap="md">
-      <Problem error={error} part={data !== undefined} />
+      <Problem error={error} part={data !== undefined} retry={() => execute({ requestPolicy: 'network-only' })} />
       <Stack gap="xs" component="section" aria-label={t('workload.drift')}>
         <Title order={2}>{t('workload.drift')}</Title>
         {workload && drifted.length === 0 && <Text size="sm" className="kairship-dimmed">{t('workload.noDrift')}</Text>}

@@ -16,11 +16,11 @@ import { PodsQuery } from './queries.ts';
 export function Pods({ of, version }: { of: Key; version: string }): ReactElement {
   const t = useT();
   const now = useNow();
-  const [{ data, error }] = useQuery({ query: PodsQuery, variables: of, context: useVersion(version) });
+  const [{ data, error }, execute] = useQuery({ query: PodsQuery, variables: of, context: useVersion(version) });
   const pods = data?.instance?.workload?.placements.flatMap((p) => (p.object?.pods ?? []).map((pod) => ({ ...pod, clusterName: p.clusterName }))) ?? [];
   return (
     <Stack gap="md">
-      <Problem error={error} part={data !== undefined} />
+      <Problem error={error} part={data !== undefined} retry={() => execute({ requestPolicy: 'network-only' })} />
       <Paper withBorder>
         {data && pods.length === 0 && <Empty title={t('workload.noPods')} />}
         {pods.length > 0 && (

@@ -27,11 +27,11 @@ export function Revisions({ of, workload, version, done }: Props): ReactElement 
   const t = useT();
   const now = useNow();
   const [back, setBack] = useState<Choice['revision']>();
-  const [{ data, error }] = useQuery({ query: RevisionsQuery, variables: of, context: useVersion(version) });
+  const [{ data, error }, execute] = useQuery({ query: RevisionsQuery, variables: of, context: useVersion(version) });
   const revisions = data?.instance?.workloadRevisions;
   return (
     <Stack gap="md">
-      <Problem error={error} part={data !== undefined} />
+      <Problem error={error} part={data !== undefined} retry={() => execute({ requestPolicy: 'network-only' })} />
       <Paper withBorder>
         {revisions && (revisions.nodes ?? []).length === 0 && <Empty title={t('workload.noRevisions')} {...(revisions.message !== null && { hint: revisions.message })} />}
         {(revisions?.nodes ?? []).length > 0 && (

@@ -1,0 +1,105 @@
+// Lists and graphs that are larger than the fleet: the answers of its API server are multiplied on their way to the page.
+import assert from 'node:assert/strict';
+
+import { signIn, step } from './world.mjs';
+
+/** rows are how many the table has loaded while it is scrolled, of total that there are. */
+const rows = 10_000;
+const total = 80_000;
+/** clusters are how many the graph has; with the pods of each, it has 5,000 boxes. */
+const clusters = 2_500;
+/** longest is how long a task of the page may take, in milliseconds. */
+const longest = 200;
+
+/** multiply answers an operation of the page with what change makes of the server's answer; it returns the operations that were sent. */
+async function multiply(page, name, change) {
+  const sent = [];
+  await page.route('**/graphql', async (route) => {
+    const request = route.request();
+    const operation = request.postDataJSON();
+    if (operation?.operationName !== name || (request.headers()['accept'] ?? '').includes('event-stream')) return route.fallback();
+    sent.push(operation.variables);
+    // Cursors of rows that there are not are unknown to the server.
+    const response = await route.fetch({ postData: { ...operation, variables: { ...operation.variables, ...('after' in operation.variables && { after: null }) } } });
+    const answer = await response.json();
+    return route.fulfill({ response, json: { ...answer, data: change(answer.data, operation.variables) } });
+  });
+  return sent;
+}
+
+/** tasks returns the durations of the tasks that are longer than a frame or two, in milliseconds, while something happens. */
+async function tasks(page, happens) {
+  await page.evaluate(() => {
+    window.longTasks = [];
+    window.longTaskObserver = new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map((entry) => Math.round(entry.duration))));
+    window.longTaskObserver.observe({ type: 'longtask' });
+  });
+  await happens();
+  return page.evaluate(() => {
+    window.longTaskObserver.disconnect();
+    return window.longTasks;
+  });
+}
+
+export async function run(world) {
+  await step(`${rows} rows of ${total} are loaded a page at a time, and scrolled without a long task`, async () => {
+    const { page, close } = await world.newPage();
+    const sent = await multiply(page, 'Workloads', ({ workloads }, { after, first }) => {
+      const begin = Number(after ?? 0);
+      const nodes = Array.from({ length: first }, (_, i) => {
+        const of = workloads.nodes[i % workloads.nodes.length];
+        return { ...of, id: `${of.id}-${begin + i}`, name: `${of.name}-${begin + i}` };
+      });
+      return { workloads: { ...workloads, totalCount: total, nodes, pageInfo: { hasNextPage: true, endCursor: String(begin + first) } } };
+    });
+    await signIn(page, 'admin', '/workloads');
+    const table = page.getByRole('table', { name: 'Workloads' });
+    await table.getByRole('row').nth(5).waitFor();
+    assert.equal(sent.length, 1, 'the first view takes one question');
+    for (let have = 0; have < rows; ) {
+      const before = sent.length;
+      await table.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+      await page.waitForFunction(([element, height]) => element.scrollHeight > height, [await table.elementHandle(), have * 38]);
+      const height = await table.evaluate((element) => element.scrollHeight);
+      have = Math.floor(height / 38) - 1;
+      assert.ok(sent.length - before <= 3, `one scroll took ${sent.length - before} questions`);
+    }
+    const long = await tasks(page, () =>
+      table.evaluate(async (element) => {
+        for (let at = 0; at < element.scrollHeight - element.clientHeight - 40 * 38; at += 1900) {
+          element.scrollTo(0, at);
+          await new Promise(requestAnimationFrame);
+        }
+      }),
+    );
+    console.log(`# ${sent.length} pages; tasks over 50 ms while 200 screens went by: ${long.join(', ') || 'none'}`);
+    assert.ok(long.every((duration) => duration <= longest), `a task took ${Math.max(...long)} ms`);
+    await close();
+  });
+
+  await step(`a graph of ${2 * clusters} boxes opens folded, and unfolds and folds without a long task`, async () => {
+    const { page, close } = await world.newPage();
+    await multiply(page, 'Workload', (data) => {
+      const { workload } = data.instance;
+      const [of] = workload.placements;
+      const placements = Array.from({ length: clusters }, (_, i) => ({
+        ...of, clusterName: `cluster-${i}`, health: i === 7 ? 'DEGRADED' : 'HEALTHY',
+        object: { uid: `uid-${i}`, pods: [{ name: `pod-${i}`, phase: 'RUNNING', ready: i !== 7, restarts: 0 }] },
+      }));
+      return { ...data, instance: { ...data.instance, workload: { ...workload, placements } } };
+    });
+    await signIn(page, 'admin', '/instances/alpha/workloads/DEPLOYMENT/shop/frontend?tab=graph');
+    await page.getByText(`${clusters - 1} healthy clusters`).waitFor();
+    await page.getByText('cluster-7', { exact: true }).first().waitFor();
+    const long = await tasks(page, async () => {
+      await page.getByRole('button', { name: 'Show them' }).click();
+      await page.getByRole('button', { name: 'Fold healthy clusters' }).waitFor();
+      await page.getByText(/^cluster-\d+$/).nth(3).waitFor();
+      await page.getByRole('button', { name: 'Fold healthy clusters' }).click();
+      await page.getByText(`${clusters - 1} healthy clusters`).waitFor();
+    });
+    console.log(`# tasks over 50 ms: ${long.join(', ') || 'none'}`);
+    assert.ok(long.every((duration) => duration <= longest), `a task took ${Math.max(...long)} ms`);
+    await close();
+  });
+}
