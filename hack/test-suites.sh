@@ -78,6 +78,10 @@ rest() {
   install test/rest && npm --prefix test/rest test
 }
 
+inspector() {
+  install test/inspector && npm --prefix test/inspector test
+}
+
 federation() {
   install test/federation && in_node test/federation
 }
@@ -116,6 +120,7 @@ elif ! command -v npm >/dev/null; then
 else
   part "$over_http" audit
   part "$contract" rest
+  if [ -n "${KAIRSHIP_LONG:-}" ]; then part "the inspector of MCP" inspector; fi
   part "$supergraph" federation
   if ! browser >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "installing chromium with apt-get, for the tests in a browser"
