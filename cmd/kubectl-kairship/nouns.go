@@ -29,7 +29,10 @@ var short = map[string]string{
 }
 
 // elsewhere are lists that are no nouns of their own: the same objects of one instance, or of one object.
-var elsewhere = []string{"ListInstanceWorkloads", "ListInstancePods", "ListInstanceResources", "ListMemberClusterResources"}
+var elsewhere = []string{
+	"ListInstanceWorkloads", "ListInstancePods", "ListInstanceResources", "ListMemberClusterResources", "ListMemberClusterWorkloads", "ListMemberClusterServices",
+	"ListMemberClusterIngresses", "ListMemberClusterNamespaces", "ListMemberClusterEvents", "ListMemberClusterPods",
+}
 
 // nouns are those of the API: what is listed over all instances, or in one instance.
 func nouns() (all []noun) {
