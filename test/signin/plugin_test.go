@@ -111,7 +111,7 @@ func TestPluginSignsIn(t *testing.T) {
 	}
 	list := exec.CommandContext(t.Context(), p.program, "get", "instances", "-o", "name", "--server", on.KairshipURL, "--token", credential.Status.Token)
 	list.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(p.cache, "none"))
-	if got, err := list.CombinedOutput(); err != nil || string(got) != "instance/alpha\n" {
+	if got, err := list.CombinedOutput(); err != nil || string(got) != "instances/alpha\n" {
 		t.Errorf("alice sees %s, %v", got, err)
 	}
 }
