@@ -27,6 +27,7 @@ export function VersionField({ versions, hint, required, value, onChange }: Prop
       data={versions}
       value={value || null}
       required={required ?? false}
+      allowDeselect={!required}
       clearable={!required}
       onChange={(version) => onChange(version ?? '')}
     />
