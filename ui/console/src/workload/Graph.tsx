@@ -3,7 +3,7 @@ import { Background, Controls, Handle, Position, ReactFlow, type Edge, type Node
 import { useMemo, useState, type ReactElement } from 'react';
 
 import { useT } from '../app/i18n.ts';
-import { foldedFrom, layout, type Box as Part, type Workload } from './layout.ts';
+import { atOnce, layout, type Box as Part, type Workload } from './layout.ts';
 
 /** The distances of columns and rows, in pixels. */
 const columnWidth = 230;
@@ -28,14 +28,14 @@ const nodeTypes = { part: PartBox };
 /** Graph shows how the workload is propagated, from its template to its pods. */
 export function Graph({ workload }: { workload: Workload }): ReactElement {
   const t = useT();
-  const [unfolded, setUnfolded] = useState(false);
-  const { nodes, edges, height } = useMemo(() => {
-    const { boxes, arrows } = layout(workload, unfolded);
+  const [steps, setSteps] = useState(0);
+  const { nodes, edges, height, hidden } = useMemo(() => {
+    const { boxes, arrows } = layout(workload, steps);
     const rows = Math.max(...boxes.map((b) => b.row)) + 1;
     const heading = (b: Part): string =>
       b.kind === 'folded' || b.kind === 'cluster' ? t('fleet.cluster') : b.kind === 'pods' ? t('fleet.pods') : t(`workload.${b.kind}`);
     const title = (b: Part): string =>
-      b.kind === 'folded' ? t('workload.foldedHealthy', { count: b.count ?? 0 }) : b.title || (b.kind === 'policy' ? t('workload.noPolicy') : b.title);
+      b.kind === 'folded' ? t(b.health === undefined ? 'workload.moreClusters' : 'workload.foldedHealthy', { count: b.count ?? 0 }) : b.title || (b.kind === 'policy' ? t('workload.noPolicy') : b.title);
     const made: PartNode[] = boxes.map((part) => ({
       id: part.id,
       type: 'part',
@@ -46,21 +46,27 @@ export function Graph({ workload }: { workload: Workload }): ReactElement {
       ariaLabel: `${heading(part)}: ${title(part)} ${part.detail}`,
     }));
     const drawn: Edge[] = arrows.map(([source, target]) => ({ id: `${source}>${target}`, source, target }));
-    return { nodes: made, edges: drawn, height: Math.min(640, Math.max(220, rows * rowHeight + 80)) };
-  }, [workload, unfolded, t]);
-  const healthy = workload.placements.filter((p) => p.health === 'HEALTHY').length;
+    return { nodes: made, edges: drawn, height: Math.min(640, Math.max(220, rows * rowHeight + 80)), hidden: boxes.find((b) => b.kind === 'folded')?.count ?? 0 };
+  }, [workload, steps, t]);
   return (
     <Box>
-      {healthy >= foldedFrom && (
+      {(hidden > 0 || steps > 0) && (
         <Group mb="xs">
-          <Button size="compact-sm" variant="default" onClick={() => setUnfolded(!unfolded)}>
-            {unfolded ? t('workload.fold') : t('workload.unfold')}
-          </Button>
+          {hidden > 0 && (
+            <Button size="compact-sm" variant="default" onClick={() => setSteps(steps + 1)}>
+              {hidden <= atOnce ? t('workload.unfold') : t('workload.unfoldSome', { count: atOnce })}
+            </Button>
+          )}
+          {steps > 0 && (
+            <Button size="compact-sm" variant="default" onClick={() => setSteps(0)}>
+              {t('workload.fold')}
+            </Button>
+          )}
         </Group>
       )}
       <Box h={height} className="kairship-graph">
         <ReactFlow
-          key={`${unfolded}`}
+          key={steps}
           nodes={nodes}
           edges={edges}
           nodeTypes={nodeTypes}

@@ -26,14 +26,19 @@ export interface Graph {
 
 /** foldedFrom is from how many healthy clusters on they are one box, unless they are unfolded. */
 export const foldedFrom = 4;
+/** atOnce is how many clusters are drawn, and how many more with each step of unfolding: thousands at once would take seconds. */
+export const atOnce = 50;
 
 const podsOf = (p: Placement): string => {
   const pods = p.object?.pods ?? [];
   return pods.length === 0 ? '' : `${pods.filter((pod) => pod.ready).length}/${pods.length}`;
 };
 
-/** layout places the parts of a propagation in columns, in the order in which each leads to the next. */
-export function layout(w: Workload, unfolded: boolean): Graph {
+/**
+ * layout places the parts of a propagation in columns, in the order in which each leads to the next. Clusters that are not
+ * healthy come first; steps is how often more were asked for.
+ */
+export function layout(w: Workload, steps: number): Graph {
   const boxes: Box[] = [{ id: 'template', column: 0, row: 0, kind: 'template', title: w.name, detail: w.namespace, health: w.health }];
   const arrows: Graph['arrows'] = [];
   let before = 'template';
@@ -49,8 +54,9 @@ export function layout(w: Workload, unfolded: boolean): Graph {
     then({ id: 'overrides', column: 3, row: 0, kind: 'overrides', title: w.overridePolicies.map((o) => o.name).join(', '), detail: '' });
   }
   const well = w.placements.filter((p) => p.health === 'HEALTHY');
-  const folds = !unfolded && well.length >= foldedFrom;
-  const shown = folds ? w.placements.filter((p) => p.health !== 'HEALTHY') : w.placements;
+  const unwell = w.placements.filter((p) => p.health !== 'HEALTHY');
+  const shown = (steps === 0 && well.length >= foldedFrom ? unwell : [...unwell, ...well]).slice(0, (steps + 1) * atOnce);
+  const hidden = w.placements.length - shown.length;
   shown.forEach((p, row) => {
     const id = `cluster/${p.clusterName}`;
     boxes.push({ id, column: 4, row, kind: 'cluster', title: p.clusterName, detail: p.message ?? (p.desired === null ? '' : `${p.ready ?? 0}/${p.desired}`), health: p.health });
@@ -61,8 +67,9 @@ export function layout(w: Workload, unfolded: boolean): Graph {
       arrows.push([id, `pods/${p.clusterName}`]);
     }
   });
-  if (folds) {
-    boxes.push({ id: 'folded', column: 4, row: shown.length, kind: 'folded', title: '', detail: '', health: 'HEALTHY', count: well.length });
+  if (hidden > 0) {
+    const healthy = hidden <= well.length;
+    boxes.push({ id: 'folded', column: 4, row: shown.length, kind: 'folded', title: '', detail: '', count: hidden, ...(healthy && { health: 'HEALTHY' as const }) });
     arrows.push([before, 'folded']);
   }
   return { boxes, arrows };
