@@ -41,5 +41,5 @@ console.log('ok - what is broken, and a workload');
 const hidden = inspect(tokenOf('mallory'), 'tools/call', '--tool-name', 'get_workload', ...frontend);
 assert.ok(!hidden.text.includes('registry.example.com'), `mallory sees ${hidden.text}`);
 const wrong = inspect('wrong', 'tools/list');
-assert.ok(!wrong.ok && /401|nauthor|nauthen/.test(wrong.text), `a wrong token is answered with ${wrong.text}`);
+assert.ok(!wrong.ok && /auth_required|401|nauthor/.test(wrong.text), `a wrong token is answered with ${wrong.text}`);
 console.log('ok - mallory sees nothing, and a wrong token is refused');
