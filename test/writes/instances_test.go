@@ -3,7 +3,6 @@ package writes
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -401,47 +400,6 @@ func TestCreateInstance(t *testing.T) {
 	poll.Until(t, within, "it is deleted", func(context.Context) error {
 		if _, ok := storedIn(t, "global", "", name, &kairshipv1alpha1.Instance{}); ok {
 			return fmt.Errorf("it is still there")
-		}
-		return nil
-	})
-}
-
-// checkedUpgrade tries an upgrade of an instance of v1.18.2 that is not installed, by two minor versions.
-func checkedUpgrade(t *testing.T, admin *gql.Client, instance string) {
-	t.Helper()
-	type checked struct {
-		Operation *string
-		Checks    []struct {
-			Name    string
-			Passed  bool
-			Message string
-		}
-	}
-	const fields = "operation checks { name passed message }"
-	poll.Until(t, within, "the checks of an upgrade", func(context.Context) error {
-		now, _ := storedIn(t, "global", "", instance, &kairshipv1alpha1.Instance{})
-		in := map[string]any{"instance": instance, "resourceVersion": now.ResourceVersion}
-		if _, errs := mutate[checked](t, admin, "updateInstance", but(in, "karmadaVersion", "v1.18.3", "dryRun", true), fields); len(errs) != 1 || errs[0].Extensions.Argument != "input.karmadaVersion" {
-			return fmt.Errorf("a version that is not listed: %v", errs)
-		}
-		listed, _ := gql.MustQuery[struct {
-			Instance struct{ UpgradeVersions []string }
-		}](t, admin, `query ($name: String!) { instance(name: $name) { upgradeVersions } }`, map[string]any{"name": instance})
-		if got := fmt.Sprint(listed.Instance.UpgradeVersions); got != "[v1.19.0]" {
-			return fmt.Errorf("it can be upgraded to %s", got)
-		}
-		p, errs := mutate[checked](t, admin, "updateInstance", but(in, "karmadaVersion", "v1.20.0", "dryRun", true), fields)
-		found := map[string]bool{}
-		for _, c := range p.Checks {
-			found[c.Name] = c.Passed
-		}
-		want := map[string]bool{"VERSION_KNOWN": true, "NO_DOWNGRADE": true, "ONE_MINOR_VERSION": false, "INSTALLED": false, "INSTANCE_READY": false, "CLUSTERS_READY": true}
-		if len(errs) > 0 || p.Operation != nil || !maps.Equal(found, want) {
-			return fmt.Errorf("%+v, %v", p, errs)
-		}
-		p, errs = mutate[checked](t, admin, "updateInstance", but(in, "alias", "Checked"), fields)
-		if len(errs) > 0 || p.Operation == nil || len(p.Checks) > 0 {
-			return fmt.Errorf("%+v, %v", p, errs)
 		}
 		return nil
 	})
