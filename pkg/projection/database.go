@@ -33,6 +33,8 @@ var limits = map[string]string{
 type DB struct {
 	sql      *sql.DB
 	postgres bool
+	// compiled are statements of SQLite.
+	compiled compiled
 }
 
 // Open opens the database that a DSN names, for a projector:
@@ -185,13 +187,7 @@ func (db *DB) query(ctx context.Context, s session, scan func(*sql.Rows) error, 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return each(rows, scan)
 }
 
 // immediate does something in a transaction that writes. On SQLite it has the only lock

@@ -105,3 +105,15 @@ func ExplainPods(ctx context.Context, db *DB, q *PodQuery, fields []PodFacetFiel
 	}
 	return plans, nil
 }
+
+// MaxCompiled is how many statements of SQLite stay compiled.
+const MaxCompiled = maxCompiled
+
+// Compiled is how many do.
+func Compiled(db *DB) int { return len(db.compiled.byText) }
+
+// Look executes a statement that many requests send, of which the answer is a number.
+func Look(ctx context.Context, db *DB, statement string, args ...any) (n int, err error) {
+	err = db.look(ctx, func(rows *sql.Rows) error { return rows.Scan(&n) }, statement, args...)
+	return n, err
+}

@@ -47,7 +47,7 @@ func (db *DB) Pods(ctx context.Context, of Owned) ([]Pod, error) {
 		statement = "SELECT owner, cluster, namespace, name, object FROM kairship.read_pods($1)"
 	}
 	var pods []Pod
-	err = db.query(ctx, db.sql, func(rows *sql.Rows) error {
+	err = db.look(ctx, func(rows *sql.Rows) error {
 		p := Pod{ResourceKey: ResourceKey{Version: "v1", Resource: "pods"}}
 		err := rows.Scan(&p.Owner, &p.Cluster, &p.Namespace, &p.Name, &p.Text)
 		pods = append(pods, p)

@@ -375,7 +375,7 @@ func (s *statement) read(ctx context.Context, at *Moment, text string, scan func
 		return s.err
 	}
 	var complete bool
-	err := s.db.query(ctx, s.db.sql, func(rows *sql.Rows) error {
+	err := s.db.look(ctx, func(rows *sql.Rows) error {
 		return scan(rows, []any{&complete, &at.Now, &at.Pending})
 	}, s.complete(text), s.values...)
 	switch {
