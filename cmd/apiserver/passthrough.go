@@ -44,7 +44,7 @@ func reachInstances(ctx context.Context, o instanceOptions, inventory cache.Cach
 // withPassthrough serves the instances' native APIs beside another handler. It stands before the
 // other's routes, which would redirect requests of Kubernetes clients. Call flush before the
 // process ends.
-func withPassthrough(ctx context.Context, api http.Handler, config passthrough.Config, inventory cache.Cache, kube kubernetes.Interface) (both http.Handler, flush func(), err error) {
+func withPassthrough(ctx context.Context, api http.Handler, config passthrough.Config, people signIn, inventory cache.Cache, kube kubernetes.Interface) (both http.Handler, flush func(), err error) {
 	config.Reviews = kube.AuthorizationV1().SubjectAccessReviews()
 	config.Audit = &audit.Log{Logger: config.Logger, Exists: instanceExists(inventory)}
 	config.Registerer = prometheus.DefaultRegisterer
@@ -53,7 +53,7 @@ func withPassthrough(ctx context.Context, api http.Handler, config passthrough.C
 	if err != nil {
 		return nil, nil, err
 	}
-	return beside(native, api, config.Authenticator), native.Flush, nil
+	return beside(people.ofPages(native), api, config.Authenticator), native.Flush, nil
 }
 
 // beside serves the passthrough at its addresses, and the API at all others.

@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/signin"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
+	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
 )
 
 // Who signed out everywhere is written down.
@@ -57,6 +58,16 @@ func (o *signInOptions) newSignIn(kube kubernetes.Interface, tokens *authz.Token
 		Logger: logger,
 		Now:    time.Now,
 	})}, nil
+}
+
+// ofPages lets pages open terminals by their sessions. Requests that bring credentials of their own keep these.
+func (s signIn) ofPages(native http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if passthrough.Credentials(r).Empty() {
+			r = s.handler.Socket(r)
+		}
+		native.ServeHTTP(w, r)
+	})
 }
 
 // client sends requests to the provider.

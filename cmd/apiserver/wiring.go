@@ -220,7 +220,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		Clients: clients, Authenticator: people.tokens, Permissions: permissions, Index: nativeapi.NewService(fleet.Resources, scope),
 		Quotas: users, Timeout: o.limits.nativeTimeout, IndexTimeout: o.requestTimeout, SessionTimeout: o.limits.sessionTimeout, Logger: logger,
 		History: newNativeHistory(recorder, inventory, clients, logger),
-	}, inventory, kube)
+	}, people, inventory, kube)
 	if err != nil {
 		return nil, err
 	}

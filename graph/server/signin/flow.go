@@ -91,6 +91,15 @@ func (h *Handler) Bearer(next http.Handler) http.Handler {
 	})
 }
 
+// Socket returns a WebSocket that a page of this origin opens, as a terminal is, with the token of its session. Any
+// other request it returns as it is.
+func (h *Handler) Socket(r *http.Request) *http.Request {
+	if h == nil || h.Provider == nil || !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") || r.Header.Get("Origin") == "" {
+		return r
+	}
+	return h.withToken(r)
+}
+
 // withToken returns the request with the token of its session. A token that has expired is sent too, so that the
 // page is told so.
 func (h *Handler) withToken(r *http.Request) *http.Request {

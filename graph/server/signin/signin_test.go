@@ -127,6 +127,17 @@ func (b *browser) bearer(header http.Header) string {
 	return got
 }
 
+// socket is the Authorization header that a request to the native API of an instance goes on with.
+func (b *browser) socket(header http.Header) string {
+	b.t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8080/instances/alpha/proxy/api", http.NoBody)
+	for name, value := range b.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	maps.Copy(r.Header, header)
+	return b.handler.Socket(r).Header.Get("Authorization")
+}
+
 func (b *browser) state() (s signin.State) {
 	b.t.Helper()
 	if err := json.NewDecoder(b.send(http.MethodGet, "/session", "", nil).Body).Decode(&s); err != nil {
@@ -199,6 +210,37 @@ func TestOtherSites(t *testing.T) {
 	}
 	if got := b.bearer(http.Header{"Sec-Fetch-Site": {"same-origin"}}); got == "" {
 		t.Error("the own page has no token any more")
+	}
+}
+
+// TestSocket lets the own page open WebSockets with its session, and do nothing else.
+func TestSocket(t *testing.T) {
+	b := newBrowser(t)
+	b.signIn("/")
+	own := func(more http.Header) http.Header {
+		h := http.Header{"Upgrade": {"websocket"}, "Origin": {"http://127.0.0.1:8080"}, "Sec-Fetch-Site": {"same-origin"}}
+		maps.Copy(h, more)
+		return h
+	}
+	if got := b.socket(own(nil)); !strings.HasPrefix(got, "Bearer ey") {
+		t.Errorf("a WebSocket of the own page goes on with %q", got)
+	}
+	for name, header := range map[string]http.Header{
+		"no WebSocket":           own(http.Header{"Upgrade": nil}),
+		"another upgrade":        own(http.Header{"Upgrade": {"SPDY/3.1"}}),
+		"no origin":              own(http.Header{"Origin": nil}),
+		"another origin":         own(http.Header{"Origin": {"https://evil.example"}}),
+		"an origin without name": own(http.Header{"Origin": {"null"}}),
+		"another site":           own(http.Header{"Sec-Fetch-Site": {"cross-site"}}),
+		"a neighbour":            own(http.Header{"Sec-Fetch-Site": {"same-site"}}),
+	} {
+		if got := b.socket(header); got != "" {
+			t.Errorf("%s: it has the token", name)
+		}
+	}
+	var without *signin.Handler
+	if r := httptest.NewRequest(http.MethodGet, "/", http.NoBody); without.Socket(r) != r {
+		t.Error("without sign-in, a request is changed")
 	}
 }
 

@@ -43,7 +43,7 @@ func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, "", err)
 		return
 	}
-	credentials := requestCredentials(r)
+	credentials := Credentials(r)
 	asked := impersonationOf(r.Header)
 	verb := c.verbOf(r)
 	user, err := c.admit(r.Context(), credentials, asked, verb)

@@ -110,9 +110,9 @@ func (request) upgrade(r *http.Request) bool { return r.Header.Get("Upgrade") !=
 // protocolToken begins the WebSocket subprotocol that carries a browser's token.
 const protocolToken = "base64url.bearer.authorization.k8s.io." //nolint:gosec // It begins a token.
 
-// requestCredentials finds what a request brought, as an apiserver does: browsers
+// Credentials finds what a request brought, as an apiserver does: browsers
 // can't set headers on a WebSocket, and bring a token as a subprotocol.
-func requestCredentials(r *http.Request) authz.Credentials {
+func Credentials(r *http.Request) authz.Credentials {
 	found := authz.RequestCredentials(r)
 	if !found.Empty() {
 		return found

@@ -14,6 +14,7 @@ import * as instances from './instances.mjs';
 import * as large from './large.mjs';
 import * as policies from './policies.mjs';
 import * as reference from './reference.mjs';
+import * as terminal from './terminal.mjs';
 import { fleet, open, person, signIn, step } from './world.mjs';
 
 /** mostJavaScript is how much JavaScript the first view may take, compressed, in bytes. */
@@ -186,6 +187,7 @@ try {
     await close();
   });
 
+  await terminal.run(world);
   await policies.run(world);
   await access.run(world);
   await changes.run(world, person);

@@ -58,6 +58,10 @@ export const zh: Texts = {
     stage: { POLICY: '策略', SCHEDULING: '调度', OVERRIDE: '覆盖', DISPATCH: '下发', APPLY: '应用', RUN: '运行' },
     explained: { PASSED: '已通过', WAITING: '等待中', FAILED: '失败', NOT_REACHED: '未到达' }, remedy: '处理建议', by: '由 {{user}}',
   },
+  terminal: {
+    open: '终端', openIn: '在 {{pod}} 中打开终端', title: '{{cluster}} 中的 {{pod}}', screen: '终端', command: '命令', run: '运行', end: '结束', audited: '命令和您的名字会记入审计日志。', ended: '命令已结束。',
+    lost: '会话已结束：连接中断、登录过期，或权限已被收回。', refused: '会话被拒绝。需要该实例的编辑者角色，以及在实例和 {{cluster}} 中运行 Pod 命令的权限（pods/exec）。',
+  },
   action: {
     scale: '扩缩容', restart: '重启', pause: '暂停', resume: '恢复', image: '更换镜像', rollback: '回滚',
     toRevision: '它将使用 {{cluster}} 中修订版本 {{number}} 的 Pod 模板，其他集群随之更新。', delete: '删除', more: '操作', replicas: '副本数', container: '容器', newImage: '镜像',

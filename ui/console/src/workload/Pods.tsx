@@ -1,5 +1,5 @@
-import { Badge, Paper, Stack, Table, Text } from '@mantine/core';
-import type { ReactElement } from 'react';
+import { Badge, Button, Paper, Stack, Table, Text } from '@mantine/core';
+import { useState, type ReactElement } from 'react';
 import { useQuery } from 'urql';
 
 import { useT } from '../app/i18n.ts';
@@ -11,12 +11,15 @@ import { useVersion } from '../shared/useVersion.ts';
 import type { Key } from './key.ts';
 import { Logs } from './Logs.tsx';
 import { PodsQuery } from './queries.ts';
+import { TerminalDialog } from './TerminalDialog.tsx';
 
 /** Pods are those of all clusters, with what they write. version is asked again for. */
 export function Pods({ of, version }: { of: Key; version: string }): ReactElement {
   const t = useT();
   const now = useNow();
   const [{ data, error }, execute] = useQuery({ query: PodsQuery, variables: of, context: useVersion(version) });
+  const [terminal, setTerminal] = useState<{ clusterName: string; pod: string; containers: string[] }>();
+  const mayRun = data?.instance?.viewerCan.proxy === true;
   const pods = data?.instance?.workload?.placements.flatMap((p) => (p.object?.pods ?? []).map((pod) => ({ ...pod, clusterName: p.clusterName }))) ?? [];
   return (
     <Stack gap="md">
@@ -31,6 +34,7 @@ export function Pods({ of, version }: { of: Key; version: string }): ReactElemen
                   {[t('workloads.name'), t('fleet.cluster'), t('workload.phase'), t('workload.restarts'), t('workload.node'), t('workloads.age')].map((title) => (
                     <Table.Th key={title}>{title}</Table.Th>
                   ))}
+                  <Table.Th aria-label={t('action.more')} />
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
@@ -49,6 +53,20 @@ export function Pods({ of, version }: { of: Key; version: string }): ReactElemen
                     <Table.Td>{pod.restarts}</Table.Td>
                     <Table.Td>{pod.nodeName ?? '–'}</Table.Td>
                     <Table.Td>{age(pod.createdAt, now)}</Table.Td>
+                    <Table.Td>
+                      {pod.phase === 'RUNNING' && (
+                        <Button
+                          size="compact-xs"
+                          variant="default"
+                          disabled={!mayRun}
+                          title={mayRun ? undefined : t('action.notAllowed')}
+                          aria-label={t('terminal.openIn', { pod: pod.name })}
+                          onClick={() => setTerminal({ clusterName: pod.clusterName, pod: pod.name, containers: running(pod.containers) })}
+                        >
+                          {t('terminal.open')}
+                        </Button>
+                      )}
+                    </Table.Td>
                   </Table.Tr>
                 ))}
               </Table.Tbody>
@@ -57,6 +75,18 @@ export function Pods({ of, version }: { of: Key; version: string }): ReactElemen
         )}
       </Paper>
       <Logs of={of} />
+      {terminal && (
+        <TerminalDialog
+          of={{ instance: of.instance, namespace: of.namespace, clusterName: terminal.clusterName, pod: terminal.pod }}
+          containers={terminal.containers}
+          close={() => setTerminal(undefined)}
+        />
+      )}
     </Stack>
   );
+}
+
+/** running is the containers that a command can run in, those that do the pod's work first. */
+function running(containers: readonly { name: string; type: string; state: string }[]): string[] {
+  return containers.filter((c) => c.state === 'RUNNING').sort((a, b) => Number(b.type === 'MAIN') - Number(a.type === 'MAIN')).map((c) => c.name);
 }

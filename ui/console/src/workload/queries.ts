@@ -79,10 +79,11 @@ export const OneChanges = graphql(`
 export const PodsQuery = graphql(`
   query WorkloadPods($instance: String!, $kind: WorkloadKind!, $namespace: String!, $name: String!) {
     instance(name: $instance) {
+      viewerCan { proxy }
       workload(kind: $kind, namespace: $namespace, name: $name) {
         placements {
           clusterName
-          object { pods(first: 100) { name uid phase ready restarts nodeName message createdAt } }
+          object { pods(first: 100) { name uid phase ready restarts nodeName message createdAt containers { name type state } } }
         }
       }
     }
