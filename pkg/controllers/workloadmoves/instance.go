@@ -112,14 +112,15 @@ func (all *instances) of(name string, conn *connections.Conn, timeout time.Durat
 		all.byName = map[string]*instance{}
 	}
 	all.byName[name] = made
-	watch(ctx, watching, func() { all.enqueue(name) })
+	watch(ctx, watching, func() { all.enqueue(ctx, name) })
 	return made, nil
 }
 
-func (all *instances) enqueue(name string) {
+// enqueue waits where the queue is full: a change that is dropped would be found with the next one alone.
+func (all *instances) enqueue(ctx context.Context, name string) {
 	select {
 	case all.changed <- event.GenericEvent{Object: &v1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: name}}}:
-	default:
+	case <-ctx.Done():
 	}
 }
 

@@ -1,6 +1,8 @@
 package workloadmoves
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -8,6 +10,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/kairship-io/kairship/pkg/fleet/moving"
 )
@@ -68,4 +71,26 @@ func TestDiffers(t *testing.T) {
 			t.Errorf("%s: got %v", tt.reason, got)
 		}
 	}
+}
+
+// TestEnqueue loses no change where the queue is full, and waits no longer than the watch lasts.
+func TestEnqueue(t *testing.T) {
+	all := &instances{changed: make(chan event.GenericEvent, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	var sent sync.WaitGroup
+	for _, name := range []string{"alpha", "beta", "gamma"} {
+		sent.Go(func() { all.enqueue(ctx, name) })
+	}
+	got := map[string]bool{}
+	for range 3 {
+		got[(<-all.changed).Object.GetName()] = true
+	}
+	if len(got) != 3 {
+		t.Errorf("these arrive: %v", got)
+	}
+	for range 2 {
+		sent.Go(func() { all.enqueue(ctx, "alpha") })
+	}
+	cancel()
+	sent.Wait()
 }
