@@ -92,6 +92,10 @@ export const zh: Texts = {
     deleteHint: '它管理的对象会被释放并保留在各集群中，直到被其他策略接管。',
     form: {
       selects: '选择', kind: '类型', apiVersion: 'API 版本', name: '名称', addSelector: '添加选择器', removeSelector: '移除选择器 {{n}}', clusters: '集群', clustersHint: '留空表示所有集群。',
+      rule: '规则 {{n}}', addRule: '添加规则', removeRule: '移除规则 {{n}}', addChange: '添加变更', removeChange: '移除{{change}} {{n}}',
+      change: { imageOverrider: '镜像', commandOverrider: '命令', argsOverrider: '参数', labelsOverrider: '标签', annotationsOverrider: '注解', plaintext: '任意字段' },
+      component: '部分', components: { Registry: '镜像仓库地址', Repository: '镜像名称', Tag: '镜像标签' }, operator: '操作', operators: { add: '添加', replace: '替换', remove: '移除' },
+      value: '值', words: '词', pairs: 'key=value', path: '路径', json: '文本或 JSON',
       division: '副本', weight: '{{cluster}} 的权重', more: '以下字段保持不变：{{fields}}',
       divisions: { DUPLICATED: '每个集群都有全部副本', WEIGHTED: '按权重拆分', AVAILABLE: '按集群可容纳量拆分', AGGREGATED: '拆分到尽可能少的集群' },
     },
@@ -103,7 +107,7 @@ export const zh: Texts = {
     },
     notFound: '没有这个策略', notFoundHint: '它可能已被删除，或者您的角色无权查看。', toList: '返回策略列表', governsNone: '没有管理任何工作负载', governsNoneHint: '它选择的对象不存在，或已被其他策略接管。',
     edit: '编辑', spec: '规约', discard: '放弃修改', mayNot: '您的角色可以查看此策略，但不能修改。', moved: '在您编辑期间，策略已被他人修改。您的草稿基于旧版本。', startAgain: '基于新版本重新开始',
-    previewHint: '修改规约：在真正变更之前，这里会按集群显示哪些对象将迁移。', readOnlyHint: '可以修改此策略的用户会在这里看到变更的效果。', applied: '策略已应用。', apply: '应用',
+    previewHint: '修改规约：在真正变更之前，这里会按集群显示哪些对象将迁移。', overrideHint: '修改规约：在真正变更之前，这里会显示各集群将收到的内容。', readOnlyHint: '可以修改此策略的用户会在这里看到变更的效果。', applied: '策略已应用。', apply: '应用',
   },
   cluster: {
     tab: { overview: '概览', workloads: '工作负载', nodes: '节点', loss: '若失去此集群' },
