@@ -1,9 +1,10 @@
-import { Button, Group, Modal, Skeleton, Stack, Text, Tooltip } from '@mantine/core';
+import { Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
 import { useState, type ReactElement } from 'react';
 import { useClient, useQuery, type CombinedError } from 'urql';
 
 import { useT } from '../app/i18n.ts';
 import { Problem } from '../shared/Problem.tsx';
+import { RefusedButton } from '../shared/RefusedButton.tsx';
 import { LossResult } from './Loss.tsx';
 import { isCordoned, type Member, type MemberKey } from './member.ts';
 import { Cordon, LossQuery, Uncordon } from './memberQueries.ts';
@@ -20,15 +21,7 @@ export function CordonButton({ of, member, may, done }: Props): ReactElement {
   const t = useT();
   const [opened, setOpened] = useState(false);
   const label = t(isCordoned(member.taints) ? 'cluster.uncordon' : 'cluster.cordon');
-  if (!may) {
-    return (
-      <Tooltip label={t('action.notAllowed')} events={{ hover: true, focus: true, touch: true }}>
-        <Button variant="default" size="xs" aria-disabled data-disabled onClick={(event) => event.preventDefault()}>
-          {label}
-        </Button>
-      </Tooltip>
-    );
-  }
+  if (!may) return <RefusedButton label={label} reason={t('action.notAllowed')} size="xs" />;
   return (
     <>
       <Button variant="default" size="xs" onClick={() => setOpened(true)}>
