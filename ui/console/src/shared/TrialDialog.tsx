@@ -1,7 +1,8 @@
-import { Button, Group, Modal, Stack } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import { useEffect, useRef, type FormEvent, type ReactElement, type ReactNode } from 'react';
 
 import { useT } from '../app/i18n.ts';
+import { Dialog } from './Dialog.tsx';
 import { Operation, type Cancel } from './Operation.tsx';
 import { Problem } from './Problem.tsx';
 import type { Trial } from './useTrial.ts';
@@ -33,7 +34,7 @@ export function TrialDialog({ of, title, confirm, complete = true, color, cancel
     if (complete && !of.busy) void of.send();
   };
   return (
-    <Modal opened onClose={of.close} title={title} size="lg">
+    <Dialog close={of.close} title={title} size="lg">
       <form ref={form} onSubmit={send}>
         <Stack gap="md">
           {of.operation === undefined ? children : <Operation id={of.operation} done={of.done} cancel={cancel} />}
@@ -50,6 +51,6 @@ export function TrialDialog({ of, title, confirm, complete = true, color, cancel
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
