@@ -26,7 +26,7 @@ export function OverrideChange({ kind, of, set, removal }: Props): ReactElement 
       <Text component="legend" size="xs" fw={500}>
         {t(`policies.form.change.${kind}`)}
       </Text>
-      <Group gap="xs" wrap="nowrap" align="flex-end">
+      <Group gap="xs" wrap="nowrap" align="flex-start">
         <div className="kairship-change">
           {kind === 'imageOverrider' && (
             <Constant label={t('policies.form.component')} of={text(of['component'])} known={components} name={(value) => t(`policies.form.components.${value}`)} set={(value) => set('component', value)} />
@@ -44,7 +44,7 @@ export function OverrideChange({ kind, of, set, removal }: Props): ReactElement 
             <TagsInput size="xs" label={t('policies.form.words')} splitChars={[]} allowDuplicates value={texts(of['value'])} onChange={(value) => set('value', value)} />
           )}
           {(kind === 'labelsOverrider' || kind === 'annotationsOverrider') && (
-            <TagsInput size="xs" label={t('policies.form.pairs')} placeholder="key=value" splitChars={[]} value={pairsOf(of['value'])} onChange={(value) => set('value', valuesOf(value))} />
+            <TagsInput size="xs" label={t('policies.form.pairs')} splitChars={[]} value={pairsOf(of['value'])} onChange={(value) => set('value', valuesOf(value))} />
           )}
         </div>
         {removal}

@@ -1,4 +1,4 @@
-import { Table, TextInput } from '@mantine/core';
+import { Stack, Table, Text, TextInput } from '@mantine/core';
 import { useState, type ReactElement } from 'react';
 
 import { useT } from '../app/i18n.ts';
@@ -20,34 +20,39 @@ export function PlaintextTable({ of, set, removal }: Props): ReactElement {
   const operator = t('policies.form.operator');
   const value = t('policies.form.json');
   return (
-    <Table.ScrollContainer minWidth={440} type="native">
-      <Table verticalSpacing={4} horizontalSpacing={4} layout="fixed" aria-label={t('policies.form.change.plaintext')}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{path}</Table.Th>
-            <Table.Th w={110}>{operator}</Table.Th>
-            <Table.Th>{value}</Table.Th>
-            <Table.Td w={36} />
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {of.map((item, n) => (
-            <Table.Tr key={n}>
-              <Table.Td>
-                <TextInput size="xs" aria-label={path} value={text(item['path'])} onChange={(event) => set(n, 'path', event.currentTarget.value)} />
-              </Table.Td>
-              <Table.Td>
-                <Constant bare label={operator} of={text(item['operator'])} known={operators} name={(word) => t(`policies.form.operators.${word}`)} set={(word) => set(n, 'operator', word)} />
-              </Table.Td>
-              <Table.Td>
-                <Value label={value} of={item['value']} set={(json) => set(n, 'value', json)} />
-              </Table.Td>
-              <Table.Td>{removal(n)}</Table.Td>
+    <Stack gap={4} component="fieldset" className="kairship-facet">
+      <Text component="legend" size="xs" fw={500}>
+        {t('policies.form.change.plaintext')}
+      </Text>
+      <Table.ScrollContainer minWidth={440} type="native">
+        <Table verticalSpacing={4} horizontalSpacing={4} layout="fixed">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{path}</Table.Th>
+              <Table.Th w={110}>{operator}</Table.Th>
+              <Table.Th>{value}</Table.Th>
+              <Table.Td w={36} />
             </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+          </Table.Thead>
+          <Table.Tbody>
+            {of.map((item, n) => (
+              <Table.Tr key={n}>
+                <Table.Td>
+                  <TextInput size="xs" aria-label={path} value={text(item['path'])} onChange={(event) => set(n, 'path', event.currentTarget.value)} />
+                </Table.Td>
+                <Table.Td>
+                  <Constant bare label={operator} of={text(item['operator'])} known={operators} name={(word) => t(`policies.form.operators.${word}`)} set={(word) => set(n, 'operator', word)} />
+                </Table.Td>
+                <Table.Td>
+                  <Value label={value} of={item['value']} set={(json) => set(n, 'value', json)} />
+                </Table.Td>
+                <Table.Td>{removal(n)}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Stack>
   );
 }
 

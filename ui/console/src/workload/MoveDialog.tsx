@@ -47,6 +47,7 @@ export function MoveDialog({ of, close, done }: { of: Key; close: () => void; do
             value={route.from}
             onChange={(from) => setChosen({ ...route, from })}
             error={trial.errors['from']}
+            searchable
             data-autofocus
           />
           <TagsInput
