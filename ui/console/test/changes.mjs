@@ -149,7 +149,8 @@ export async function run(world, person) {
     const kubeconfig = dialog.getByRole('textbox', { name: 'kubeconfig' });
     await kubeconfig.fill('clusters: [');
     await dialog.getByRole('button', { name: 'Check' }).click();
-    await dialog.getByRole('alert').getByText(/kubeconfig/).waitFor();
+    await dialog.getByRole('textbox', { name: 'kubeconfig' }).and(page.locator('[aria-invalid=true]:focus')).waitFor();
+    assert.match(await page.evaluate(() => document.getElementById(document.activeElement.getAttribute('aria-describedby').split(' ')[0]).innerText), /kubeconfig/);
     await close();
     const { page: hers, close: closeHers } = await world.newPage();
     await signIn(hers, 'alice', '/clusters');
