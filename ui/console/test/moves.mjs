@@ -80,6 +80,11 @@ export async function run(world, person) {
         await progress.getByRole('status').getByText('Done').waitFor({ timeout: 60_000 });
         await dialog.getByRole('button', { name: 'Close' }).last().click();
         await dialog.waitFor({ state: 'detached' });
+        const query = '{ instance(name: "alpha") { propagationPolicy(namespace: "shop", name: "cart") { annotations { key } spec { placement { clusterAffinity { clusterNames } } } } } }';
+        await until('the policy records the move after its end', async () => {
+          const { annotations, spec } = (await ask(alice, query)).instance.propagationPolicy;
+          return spec.placement.clusterAffinity.clusterNames.join() === to && !annotations.some(({ key }) => key.startsWith('kairship.io/move'));
+        });
       }
     } finally {
       const { instance } = await ask(alice, '{ instance(name: "alpha") { propagationPolicy(namespace: "shop", name: "cart") { resourceVersion } } }');
