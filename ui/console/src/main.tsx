@@ -10,6 +10,7 @@ import { Provider } from 'urql';
 
 import { client } from './api/client.ts';
 import { App } from './app/App.tsx';
+import { spoken } from './app/i18n.ts';
 import { nonce, theme } from './app/theme.ts';
 
 const root = document.getElementById('root');
@@ -17,12 +18,13 @@ if (root === null) throw new Error('the page has no root');
 
 setNonce(nonce()); // What keeps the page from scrolling below a dialog makes a style sheet of its own.
 
-createRoot(root).render(
+const app = (
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={nonce} deduplicateInlineStyles>
       <Provider value={client}>
         <App />
       </Provider>
     </MantineProvider>
-  </StrictMode>,
+  </StrictMode>
 );
+void spoken.then(() => createRoot(root).render(app));

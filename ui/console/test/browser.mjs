@@ -12,6 +12,7 @@ import * as changes from './changes.mjs';
 import * as faults from './faults.mjs';
 import * as instances from './instances.mjs';
 import * as large from './large.mjs';
+import * as moves from './moves.mjs';
 import * as policies from './policies.mjs';
 import * as reference from './reference.mjs';
 import * as terminal from './terminal.mjs';
@@ -191,6 +192,7 @@ try {
   await policies.run(world);
   await access.run(world);
   await changes.run(world, person);
+  await moves.run(world, person);
   await instances.run(world, person);
 
   const accessible = async (colorScheme, locale) => {

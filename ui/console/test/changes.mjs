@@ -149,7 +149,9 @@ export async function run(world, person) {
     const kubeconfig = dialog.getByRole('textbox', { name: 'kubeconfig' });
     await kubeconfig.fill('clusters: [');
     await dialog.getByRole('button', { name: 'Check' }).click();
-    await dialog.getByRole('alert').getByText(/kubeconfig/).waitFor();
+    await kubeconfig.and(page.locator('[aria-invalid=true]:focus')).waitFor(); // The error is at its field.
+    const described = await kubeconfig.evaluate((field) => field.getAttribute('aria-describedby').split(' ').map((id) => document.getElementById(id)?.innerText).join(' '));
+    assert.match(described, /kubeconfig/);
     await close();
     const { page: hers, close: closeHers } = await world.newPage();
     await signIn(hers, 'alice', '/clusters');

@@ -19,7 +19,7 @@ export async function run(world, person) {
     await dialog.getByRole('combobox', { name: 'Version of Karmada' }).click();
     await page.getByRole('option', { name: 'v1.18.2' }).click();
     await dialog.getByRole('button', { name: 'Check' }).click();
-    await dialog.getByRole('alert').getByText(/alpha/).waitFor();
+    await dialog.getByRole('textbox', { name: 'Name', exact: true }).and(page.locator('[aria-invalid=true]:focus')).waitFor();
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
     await dialog.getByRole('button', { name: 'Check' }).click();
     await dialog.getByText('The instance can be installed.').waitFor();

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { fleet, person, signIn, step } from './world.mjs';
 
 const frontend = '/instances/alpha/policies/PROPAGATION_POLICY/shop/frontend';
+const override = '/instances/alpha/policies/OVERRIDE_POLICY/shop/frontend-image';
 const m1 = '/instances/alpha/clusters/m1';
 
 /** pages are those that are tried here. */
@@ -11,7 +12,8 @@ export const pages = [
   '/policies',
   frontend,
   `${frontend}?tab=edit`,
-  '/instances/alpha/policies/OVERRIDE_POLICY/shop/frontend-image',
+  override,
+  `${override}?tab=edit`,
   '/instances/alpha',
   m1,
   ...['workloads', 'nodes', 'loss'].map((tab) => `${m1}?tab=${tab}`),
@@ -99,6 +101,36 @@ export async function run(world) {
       await page.getByText('The policy is applied.').waitFor();
       await placed(inM1);
     }
+    await close();
+  });
+
+  await step('the form of an override policy and its YAML follow each other, and show what clusters would be sent', async () => {
+    const { page, close } = await world.newPage();
+    await signIn(page, 'alice', `${override}?tab=edit`);
+    const yaml = page.getByRole('textbox', { name: 'Spec' });
+    const rule = page.getByRole('group', { name: 'Rule 1' });
+    const tag = rule.getByRole('group', { name: 'Image' }).getByRole('textbox', { name: 'Value' });
+    const preview = page.getByRole('region', { name: 'What this would do' });
+    await page.getByText('this shows what clusters would be sent').waitFor();
+    assert.equal(await tag.inputValue(), '1.8.0-canary');
+    await tag.fill('1.9.0');
+    await yaml.getByText('value: 1.9.0').waitFor();
+    await preview.getByText(/:1\.9\.0$/).waitFor();
+    await rule.getByRole('button', { name: 'Add a change' }).click();
+    await page.getByRole('menuitem', { name: 'Labels' }).click();
+    await rule.getByRole('combobox', { name: 'key=value' }).fill('tier=web');
+    await page.keyboard.press('Enter');
+    await yaml.getByText('tier: web').waitFor();
+    await preview.getByText('/metadata/labels/tier').waitFor();
+    await yaml.locator('.cm-line', { hasText: 'tier: web' }).click();
+    await page.keyboard.press('End');
+    await page.keyboard.type('2 # mine');
+    await rule.getByText('tier=web2').waitFor();
+    await rule.getByRole('button', { name: 'Remove Image 1' }).click();
+    await yaml.getByText('imageOverrider').first().waitFor({ state: 'detached' });
+    assert.match(await yaml.innerText(), /tier: web2 # mine/, 'a comment is lost');
+    await page.getByRole('button', { name: 'Discard changes' }).click();
+    assert.equal(await tag.inputValue(), '1.8.0-canary');
     await close();
   });
 

@@ -1,8 +1,9 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState, type ReactElement } from 'react';
 import { useClient, type CombinedError } from 'urql';
 
 import { useT } from '../app/i18n.ts';
+import { Dialog } from '../shared/Dialog.tsx';
 import { Problem } from '../shared/Problem.tsx';
 import type { Binding } from './AccessPage.tsx';
 import { Revoke } from './queries.ts';
@@ -23,7 +24,7 @@ export function RevokeDialog({ instance, of, close, done }: { instance: string; 
     close();
   };
   return (
-    <Modal opened onClose={close} title={t('access.revoke')}>
+    <Dialog close={close} title={t('access.revoke')}>
       <Stack gap="md">
         <Text size="sm">{t('access.revokeHint', { subject: of.subject, role: t(`access.roles.${of.role}`), instance })}</Text>
         <Problem error={refused} />
@@ -32,6 +33,6 @@ export function RevokeDialog({ instance, of, close, done }: { instance: string; 
           <Button color="red" loading={busy} onClick={() => void confirm()} data-autofocus>{t('access.revoke')}</Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

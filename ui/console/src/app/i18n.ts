@@ -2,7 +2,6 @@ import i18next, { type TFunction } from 'i18next';
 import { useSyncExternalStore } from 'react';
 
 import { en } from '../locales/en.ts';
-import { zh } from '../locales/zh.ts';
 
 declare module 'i18next' {
   interface CustomTypeOptions {
@@ -22,17 +21,25 @@ function initial(): Language {
 }
 
 void i18next.init({
-  lng: initial(),
+  lng: 'en',
   fallbackLng: 'en',
-  resources: { en: { translation: en }, zh: { translation: zh } },
+  resources: { en: { translation: en } },
   interpolation: { escapeValue: false }, // React escapes.
 });
-document.documentElement.lang = i18next.language;
+
+/** change changes the language, once its texts are there. Without them it stays. */
+async function change(language: Language): Promise<void> {
+  if (language === 'zh' && !i18next.hasResourceBundle('zh', 'translation')) i18next.addResourceBundle('zh', 'translation', (await import('../locales/zh.ts')).zh);
+  document.documentElement.lang = language;
+  await i18next.changeLanguage(language);
+}
+
+/** spoken resolves when the language is that of the visitor, as far as its texts can be had. */
+export const spoken: Promise<void> = change(initial()).catch(() => undefined);
 
 export function setLanguage(language: Language): void {
   localStorage.setItem(storageKey, language);
-  document.documentElement.lang = language;
-  void i18next.changeLanguage(language);
+  void change(language);
 }
 
 const subscribe = (listener: () => void): (() => void) => {

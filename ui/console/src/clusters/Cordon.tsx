@@ -1,9 +1,11 @@
-import { Button, Group, Modal, Skeleton, Stack, Text, Tooltip } from '@mantine/core';
+import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useState, type ReactElement } from 'react';
 import { useClient, useQuery, type CombinedError } from 'urql';
 
 import { useT } from '../app/i18n.ts';
+import { Dialog } from '../shared/Dialog.tsx';
 import { Problem } from '../shared/Problem.tsx';
+import { RefusedButton } from '../shared/RefusedButton.tsx';
 import { LossResult } from './Loss.tsx';
 import { isCordoned, type Member, type MemberKey } from './member.ts';
 import { Cordon, LossQuery, Uncordon } from './memberQueries.ts';
@@ -20,26 +22,18 @@ export function CordonButton({ of, member, may, done }: Props): ReactElement {
   const t = useT();
   const [opened, setOpened] = useState(false);
   const label = t(isCordoned(member.taints) ? 'cluster.uncordon' : 'cluster.cordon');
-  if (!may) {
-    return (
-      <Tooltip label={t('action.notAllowed')} events={{ hover: true, focus: true, touch: true }}>
-        <Button variant="default" size="xs" aria-disabled data-disabled onClick={(event) => event.preventDefault()}>
-          {label}
-        </Button>
-      </Tooltip>
-    );
-  }
+  if (!may) return <RefusedButton label={label} reason={t('action.notAllowed')} size="xs" />;
   return (
     <>
       <Button variant="default" size="xs" onClick={() => setOpened(true)}>
         {label}
       </Button>
-      {opened && <Dialog of={of} member={member} label={label} close={() => setOpened(false)} done={done} />}
+      {opened && <CordonDialog of={of} member={member} label={label} close={() => setOpened(false)} done={done} />}
     </>
   );
 }
 
-function Dialog({ of, member, label, close, done }: Omit<Props, 'may'> & { label: string; close: () => void }): ReactElement {
+function CordonDialog({ of, member, label, close, done }: Omit<Props, 'may'> & { label: string; close: () => void }): ReactElement {
   const t = useT();
   const client = useClient();
   const [cordoned] = useState(() => isCordoned(member.taints));
@@ -62,7 +56,7 @@ function Dialog({ of, member, label, close, done }: Omit<Props, 'may'> & { label
     close();
   };
   return (
-    <Modal opened onClose={close} title={`${label} · ${of.name}`} size="lg">
+    <Dialog close={close} title={`${label} · ${of.name}`} size="lg">
       <Stack gap="md">
         <Text size="sm">{t(cordoned ? 'cluster.uncordonHint' : 'cluster.lossHint.CORDON')}</Text>
         {!cordoned && (fetching ? <Skeleton h={80} /> : <Problem error={error} part={preview != null} />)}
@@ -77,6 +71,6 @@ function Dialog({ of, member, label, close, done }: Omit<Props, 'may'> & { label
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

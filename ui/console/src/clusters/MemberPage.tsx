@@ -15,6 +15,7 @@ import { DrainDialog } from './DrainDialog.tsx';
 import { LeaveDialog } from './LeaveDialog.tsx';
 import { Loss } from './Loss.tsx';
 import { isCordoned, type MemberKey } from './member.ts';
+import { MoveClusterButton } from './MoveClusterDialog.tsx';
 import { isDrained } from './membership.ts';
 import { MemberChanges, MemberQuery } from './memberQueries.ts';
 import { Nodes } from './Nodes.tsx';
@@ -92,6 +93,7 @@ export function MemberPage(): ReactElement {
               {t(isDrained(member.taints) ? 'cluster.undoDrain' : 'cluster.drain')}
             </Button>
           )}
+          {may && member.managed && <MoveClusterButton of={key} done={refetch} />}
           {may && member.managed && (
             <Button variant="default" size="xs" onClick={() => setDialog({ name: 'leave', undo: false })}>
               {t('cluster.leave')}

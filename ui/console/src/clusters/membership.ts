@@ -1,4 +1,4 @@
-import { graphql } from '../api/gql.ts';
+import { graphql, type ResultOf } from '../api/gql.ts';
 import { PreviewItemFields } from '../preview/items.ts';
 
 /** Drain empties a member cluster, or with undo has workloads scheduled to it again. */
@@ -41,6 +41,29 @@ export const Join = graphql(`
     joinCluster(input: $input) { requested operation }
   }
 `);
+
+/** MoveCluster has a cluster leave its instance and join another one. */
+export const MoveCluster = graphql(`
+  mutation MoveCluster($input: MoveClusterInput!) {
+    moveCluster(input: $input) {
+      requested
+      blockedBy { count message objects { kind namespace name } }
+      operation
+    }
+  }
+`);
+
+/** JoinableQuery is the instances that a cluster may join. */
+export const JoinableQuery = graphql(`
+  query Joinable {
+    instances(first: 200) { nodes { name alias viewerCan { update } } }
+  }
+`);
+
+/** joinable are the instances that the caller may have a cluster join, as choices. */
+export function joinable(of: ResultOf<typeof JoinableQuery> | undefined): { value: string; label: string }[] {
+  return (of?.instances.nodes ?? []).filter((i) => i.viewerCan.update).map((i) => ({ value: i.name, label: i.alias ?? i.name }));
+}
 
 export const Register = graphql(`
   mutation Register($input: RegisterClusterInput!) {

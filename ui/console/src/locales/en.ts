@@ -170,6 +170,7 @@ export const en = {
   operation: {
     title: 'Progress',
     continues: 'It goes on when you leave this page.',
+    cancel: 'Cancel it',
     states: { PENDING: 'Waiting', RUNNING: 'Running', DONE: 'Done', FAILED: 'Failed' },
     steps: {
       WRITTEN: 'Written', SCHEDULED: 'Clusters chosen', APPLIED: 'Accepted by clusters', HEALTHY: 'Running', CREDENTIALS: 'Credentials work', REGISTERED: 'Known to the instance', READY: 'Ready',
@@ -254,6 +255,7 @@ export const en = {
     image: 'Set image',
     rollback: 'Roll back',
     toRevision: 'It gets the pod template of revision {{number}} in {{cluster}}. Its other clusters follow.',
+    move: 'Move',
     delete: 'Delete',
     more: 'Actions',
     replicas: 'Replicas',

@@ -40,7 +40,7 @@ export const zh: Texts = {
     actions: { RESTART: '重启', SCALE: '扩缩容', SET_IMAGE: '更换镜像', PAUSE: '暂停', RESUME: '恢复', LABEL: '修改标签', DELETE: '删除' }, outcome: { CHANGED: '变更', FAILED: '失败', SKIPPED: '跳过' },
   },
   operation: {
-    title: '进度', continues: '离开此页面后操作会继续。', states: { PENDING: '等待', RUNNING: '进行中', DONE: '完成', FAILED: '失败' },
+    title: '进度', continues: '离开此页面后操作会继续。', cancel: '取消此操作', states: { PENDING: '等待', RUNNING: '进行中', DONE: '完成', FAILED: '失败' },
     steps: {
       WRITTEN: '已写入', SCHEDULED: '已选定集群', APPLIED: '集群已接受', HEALTHY: '运行正常', CREDENTIALS: '凭证有效', REGISTERED: '实例已识别', READY: '就绪', LEFT: '已离开', INSTALLED: '已安装',
       REACHABLE: '可访问', INDEXED: '已进入索引', EVICTED: '已通知迁移', REMOVED: '旧副本已移除',
@@ -66,7 +66,7 @@ export const zh: Texts = {
     scale: '扩缩容', restart: '重启', pause: '暂停', resume: '恢复', image: '更换镜像', rollback: '回滚',
     toRevision: '它将使用 {{cluster}} 中修订版本 {{number}} 的 Pod 模板，其他集群随之更新。', delete: '删除', more: '操作', replicas: '副本数', container: '容器', newImage: '镜像',
     tried: '实例接受此变更。', trying: '正在询问实例…', confirm: '执行', cancel: '取消', done: '完成', failed: '实例拒绝了', notAllowed: '您的角色不允许此操作', before: '当前',
-    after: '之后', deleteWarning: '它将从实例及其所有集群中删除。', typeName: '输入 {{name}} 以确认',
+    after: '之后', move: '迁移', deleteWarning: '它将从实例及其所有集群中删除。', typeName: '输入 {{name}} 以确认',
   },
   clusters: {
     title: '集群', none: '您看不到任何集群', noneHint: '加入您实例的集群会列在这里。', ready: '就绪', notReady: '未就绪', nodes: '节点', version: '版本', region: '地域',
@@ -96,6 +96,10 @@ export const zh: Texts = {
     deleteHint: '它管理的对象会被释放并保留在各集群中，直到被其他策略接管。',
     form: {
       selects: '选择', kind: '类型', apiVersion: 'API 版本', name: '名称', addSelector: '添加选择器', removeSelector: '移除选择器 {{n}}', clusters: '集群', clustersHint: '留空表示所有集群。',
+      rule: '规则 {{n}}', addRule: '添加规则', removeRule: '移除规则 {{n}}', addChange: '添加变更', removeChange: '移除{{change}} {{n}}',
+      change: { imageOverrider: '镜像', commandOverrider: '命令', argsOverrider: '参数', labelsOverrider: '标签', annotationsOverrider: '注解', plaintext: '任意字段' },
+      component: '部分', components: { Registry: '镜像仓库地址', Repository: '镜像名称', Tag: '镜像标签' }, operator: '操作', operators: { add: '添加', replace: '替换', remove: '移除' },
+      value: '值', words: '词', pairs: 'key=value', path: '路径', json: '文本或 JSON',
       division: '副本', weight: '{{cluster}} 的权重', more: '以下字段保持不变：{{fields}}',
       divisions: { DUPLICATED: '每个集群都有全部副本', WEIGHTED: '按权重拆分', AVAILABLE: '按集群可容纳量拆分', AGGREGATED: '拆分到尽可能少的集群' },
     },
@@ -107,7 +111,7 @@ export const zh: Texts = {
     },
     notFound: '没有这个策略', notFoundHint: '它可能已被删除，或者您的角色无权查看。', toList: '返回策略列表', governsNone: '没有管理任何工作负载', governsNoneHint: '它选择的对象不存在，或已被其他策略接管。',
     edit: '编辑', spec: '规约', discard: '放弃修改', mayNot: '您的角色可以查看此策略，但不能修改。', moved: '在您编辑期间，策略已被他人修改。您的草稿基于旧版本。', startAgain: '基于新版本重新开始',
-    previewHint: '修改规约：在真正变更之前，这里会按集群显示哪些对象将迁移。', readOnlyHint: '可以修改此策略的用户会在这里看到变更的效果。', applied: '策略已应用。', apply: '应用',
+    previewHint: '修改规约：在真正变更之前，这里会按集群显示哪些对象将迁移。', overrideHint: '修改规约：在真正变更之前，这里会显示各集群将收到的内容。', readOnlyHint: '可以修改此策略的用户会在这里看到变更的效果。', applied: '策略已应用。', apply: '应用',
   },
   cluster: {
     tab: { overview: '概览', workloads: '工作负载', nodes: '节点', loss: '若失去此集群' },
@@ -115,6 +119,7 @@ export const zh: Texts = {
     drain: '排空', drainHint: '新对象不再调度到此集群，可以在别处运行的对象会迁移。此操作可以撤销。', drainFigures: '{{evicted}} 个离开，{{staying}} 个保留。', undoDrain: '撤销排空',
     undoDrainHint_one: '调度器会重新决定 {{count}} 个已离开的对象。', undoDrainHint_other: '调度器会重新决定 {{count}} 个已离开的对象。', leave: '移出实例',
     leaveHint: '{{cluster}} 将离开 {{instance}}，并保留在集群清单中。', leaveAnyway: '从集群中移除这些对象', blocked_one: '有 {{count}} 个对象分发到此集群', blocked_other: '有 {{count}} 个对象分发到此集群',
+    move: '迁移到其他实例', moveConfirm: '迁移', moveNowhere: '您的角色不能修改其他实例', movePlan: '{{cluster}} 将离开 {{from}}，然后加入 {{to}}。{{to}} 的策略可能会把对象分发到此集群。',
     join: '加入', joinOf: '将 {{cluster}} 加入实例',
     uncordonHint: '新对象可以再次调度到此集群。已有对象不会迁回。', about: '基本信息', endpoint: '端点', syncMode: '同步模式', joined: '加入时间', managed: '由 Kairship 管理', credentials: '凭证到期',
     noExpiry: '未知到期时间', noTaints: '没有污点：任何对象都可以调度到此集群。', labels: '标签', noLabels: '没有标签', policies: '分发到此集群的策略', noPolicies: '您可以查看的策略都不会分发到此集群。',
@@ -128,6 +133,11 @@ export const zh: Texts = {
       CORDON: '新对象不会再调度到此集群，已有对象保持不变。',
     },
     lossNothing_one: '没有迁移：{{count}} 个对象保持不变。', lossNothing_other: '没有迁移：{{count}} 个对象保持不变。',
+  },
+  move: {
+    from: '源集群', fromHint: '策略中指定的集群。', unnamed: '它的策略没有指定可以替换的集群：请修改策略。', to: '目标集群',
+    underWay: '正在从 {{from}} 迁移到 {{to}}。再次检查此迁移即可跟踪或取消。', before: '当前指定', during: '在目标集群就绪之前指定', after: '之后指定',
+    gradual: '新副本就绪后才移除旧副本，在此之前可以取消。', atOnce: '副本按集群拆分：策略会立即变更。',
   },
   access: {
     title: '访问权限', of: '{{instance}} 的访问权限', grant: '授予角色', grantOn: '授予 {{instance}} 上的角色', revoke: '收回', revokeOf: '收回 {{subject}} 的{{role}}角色',

@@ -1,8 +1,9 @@
-import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useEffect, useState, type ReactElement } from 'react';
 import { useClient, type CombinedError } from 'urql';
 
 import { useT } from '../app/i18n.ts';
+import { Dialog } from '../shared/Dialog.tsx';
 import { Problem } from '../shared/Problem.tsx';
 import { preview, remove, type Outcome } from './change.ts';
 import type { Key } from './kinds.ts';
@@ -34,7 +35,7 @@ export function DeleteDialog({ of, close, done }: { of: Key; close: () => void; 
     else done();
   };
   return (
-    <Modal opened onClose={close} size="lg" title={t('policies.deleteOf', { name: of.name })}>
+    <Dialog close={close} size="lg" title={t('policies.deleteOf', { name: of.name })}>
       <Stack gap="md">
         <Text size="sm">{t('policies.deleteHint')}</Text>
         {outcome ? <OutcomeView of={outcome} /> : <Text size="sm" role="status">{t('preview.asking')}</Text>}
@@ -49,6 +50,6 @@ export function DeleteDialog({ of, close, done }: { of: Key; close: () => void; 
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -107,7 +107,7 @@ export function Editor({ of, manifest, resourceVersion, mayUpdate, done }: Props
             </Group>
           </Alert>
         )}
-        {mayUpdate && propagates(of.kind) && <SpecForm instance={of.instance} text={text} change={setText} />}
+        {mayUpdate && <SpecForm instance={of.instance} kind={of.kind} text={text} change={setText} />}
         <Paper withBorder className="kairship-editor-frame">
           <YamlEditor key={base.opened} original={base.text} text={text} label={t('policies.spec')} readOnly={!mayUpdate} onChange={setText} />
         </Paper>
@@ -116,7 +116,7 @@ export function Editor({ of, manifest, resourceVersion, mayUpdate, done }: Props
         <Title order={2} id="preview">
           {t('preview.title')}
         </Title>
-        {!changed && applied === undefined && <Text size="sm" className="kairship-dimmed">{t(mayUpdate ? 'policies.previewHint' : 'policies.readOnlyHint')}</Text>}
+        {!changed && applied === undefined && <Text size="sm" className="kairship-dimmed">{t(!mayUpdate ? 'policies.readOnlyHint' : propagates(of.kind) ? 'policies.previewHint' : 'policies.overrideHint')}</Text>}
         {!changed && applied !== undefined && <Alert color="teal" variant="light" className="kairship-alert">{[t('policies.applied'), ...applied].join(' ')}</Alert>}
         {changed && 'error' in draft && <Alert color="red" variant="light" className="kairship-alert">{draft.error}</Alert>}
         {changed && !('error' in draft) && (

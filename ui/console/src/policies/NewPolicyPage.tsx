@@ -94,7 +94,7 @@ export function NewPolicyPage(): ReactElement {
           <Title order={2} id="spec">
             {t('policies.spec')}
           </Title>
-          {propagates(kind) && <SpecForm instance={instance} text={text} change={setText} />}
+          <SpecForm instance={instance} kind={kind} text={text} change={setText} />
           <Paper withBorder className="kairship-editor-frame">
             <YamlEditor key={opened} original={propagates(kind) ? propagationBeginning : overrideBeginning} text={text} label={t('policies.spec')} readOnly={false} onChange={setText} />
           </Paper>

@@ -1,4 +1,4 @@
-import { isCollection, parseDocument } from 'yaml';
+import { isCollection, parseDocument, visit } from 'yaml';
 
 import type { Json } from './spec.ts';
 
@@ -23,11 +23,12 @@ export interface Form {
   more: string[];
 }
 
-type Fields = { [key: string]: Json };
-const fields = (value: Json | undefined): Fields => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {});
-const list = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : []);
-const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
-const texts = (value: Json | undefined): string[] => list(value).filter((v): v is string => typeof v === 'string');
+/** Fields are those of an object; the functions after it take what is of another form for nothing. */
+export type Fields = { [key: string]: Json };
+export const fields = (value: Json | undefined): Fields => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {});
+export const list = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : []);
+export const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+export const texts = (value: Json | undefined): string[] => list(value).filter((v) => typeof v !== 'object').map(String);
 
 /** readForm reads what the form shows out of a spec of a propagation policy. */
 export function readForm(spec: Json): Form {
@@ -41,12 +42,17 @@ export function readForm(spec: Json): Form {
     for (const name of texts(fields(fields(item)['targetCluster'])['clusterNames'])) weights[name] = Number(fields(item)['weight'] ?? 1);
   }
   return {
-    selectors: list(resourceSelectors).map((s) => ({ apiVersion: text(fields(s)['apiVersion']), kind: text(fields(s)['kind']), name: text(fields(s)['name']) })),
+    selectors: readSelectors(resourceSelectors),
     clusters: texts(clusterNames),
     division: divisionOf(scheduling, preference),
     weights,
     more: [...Object.keys(rest), ...Object.keys(places), ...Object.keys(affinity)],
   };
+}
+
+/** readSelectors reads what policies select. */
+export function readSelectors(of: Json | undefined): Selector[] {
+  return list(of).map((s) => ({ apiVersion: text(fields(s)['apiVersion']), kind: text(fields(s)['kind']), name: text(fields(s)['name']) }));
 }
 
 function divisionOf(scheduling: Fields, preference: Fields): Division {
@@ -60,6 +66,8 @@ type Path = readonly (string | number)[];
 /** edit writes values into YAML in the place of those that are there; undefined removes one. Comments and all else stay. */
 export function edit(yaml: string, ...changes: readonly (readonly [path: Path, value: Json | undefined])[]): string {
   const document = parseDocument(yaml);
+  // What an alias stands for is written out, so that a change of one place is none of another.
+  visit(document, { Alias: (_key, alias) => document.createNode(alias.toJS(document)) });
   for (const [path, value] of changes) {
     if (value === undefined) {
       if (document.hasIn(path)) document.deleteIn(path);
@@ -67,7 +75,8 @@ export function edit(yaml: string, ...changes: readonly (readonly [path: Path, v
     }
     for (let depth = 1; depth < path.length; depth += 1) {
       const above = document.getIn(path.slice(0, depth), true);
-      if (above !== undefined && !isCollection(above)) document.deleteIn(path.slice(0, depth)); // As `placement:` with nothing behind it.
+      if (!isCollection(above)) document.setIn(path.slice(0, depth), document.createNode(typeof path[depth] === 'number' ? [] : {})); // As `placement:` with nothing behind it.
+      else if (above.items.length === 0) above.flow = false;
     }
     document.setIn(path, document.createNode(value));
   }

@@ -1,27 +1,16 @@
 import { graphql } from '../api/gql.ts';
-import { PreviewItemFields } from '../preview/items.ts';
+import { PolicyPreviewFields } from '../preview/items.ts';
 
 /** PropagationPreview is what a change of a policy would do to objects. */
 export const PropagationPreview = graphql(
   `
     query PropagationPreview($instance: String!, $input: PolicyPreviewInput!) {
       instance(name: $instance) {
-        policyPreview(input: $input) {
-          fingerprint
-          assumptions
-          claimed
-          lost
-          takenOver
-          handedOver
-          moved
-          removed
-          unplaced
-          items(first: 50, effects: [LOST, HANDED_OVER, TAKEN_OVER, CLAIMED, EVICTED, RESCHEDULED]) { ...PreviewItemFields }
-        }
+        policyPreview(input: $input) { ...PolicyPreviewFields }
       }
     }
   `,
-  [PreviewItemFields],
+  [PolicyPreviewFields],
 );
 
 /** OverridePreview is what a change of an override policy would make of what clusters are sent. */

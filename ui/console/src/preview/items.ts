@@ -16,3 +16,22 @@ export const PreviewItemFields = graphql(`
     message
   }
 `);
+
+/** PolicyPreviewFields are what a change of a policy would do to objects. */
+export const PolicyPreviewFields = graphql(
+  `
+    fragment PolicyPreviewFields on PolicyPreview @_unmask {
+      fingerprint
+      assumptions
+      claimed
+      lost
+      takenOver
+      handedOver
+      moved
+      removed
+      unplaced
+      items(first: 50, effects: [LOST, HANDED_OVER, TAKEN_OVER, CLAIMED, EVICTED, RESCHEDULED]) { ...PreviewItemFields }
+    }
+  `,
+  [PreviewItemFields],
+);

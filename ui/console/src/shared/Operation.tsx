@@ -1,8 +1,8 @@
-import { Alert, Badge, Group, Loader, Stack, Text } from '@mantine/core';
-import { useEffect, type ReactElement } from 'react';
-import { useSubscription } from 'urql';
+import { Alert, Badge, Button, Group, Loader, Stack, Text } from '@mantine/core';
+import { useEffect, useState, type ReactElement } from 'react';
+import { useSubscription, type CombinedError } from 'urql';
 
-import { graphql } from '../api/gql.ts';
+import { graphql, type ResultOf } from '../api/gql.ts';
 import { useT } from '../app/i18n.ts';
 import { Problem } from './Problem.tsx';
 
@@ -17,10 +17,18 @@ const OperationProgress = graphql(`
   }
 `);
 
+type Step = ResultOf<typeof OperationProgress>['operationProgress']['steps'][number];
+
+/** Cancel takes an operation back, which can be done until one of its steps is done. */
+export interface Cancel {
+  until: Step['name'];
+  run: () => Promise<CombinedError | undefined>;
+}
+
 const colors = { PENDING: 'gray', RUNNING: 'blue', DONE: 'teal', FAILED: 'red' } as const;
 
 /** Operation shows how far an operation has come, live. It goes on when the page is left. */
-export function Operation({ id, done }: { id: string; done?: () => void }): ReactElement {
+export function Operation({ id, done, cancel }: { id: string; done?: () => void; cancel?: Cancel | undefined }): ReactElement {
   const t = useT();
   const [{ data, error }] = useSubscription({ query: OperationProgress, variables: { operation: id } });
   const progress = data?.operationProgress;
@@ -51,11 +59,33 @@ export function Operation({ id, done }: { id: string; done?: () => void }): Reac
           {progress?.message ?? t('operation.continues')}
         </Text>
       )}
+      {state === 'RUNNING' && cancel && progress?.steps.some((step) => step.name === cancel.until && step.state !== 'DONE') && <CancelButton run={cancel.run} />}
       {(state === 'SUCCEEDED' || state === 'FAILED') && (
         <Alert color={state === 'SUCCEEDED' ? 'teal' : 'red'} variant="light" className="kairship-alert" role="status">
           {state === 'SUCCEEDED' ? t('action.done') : progress?.message}
         </Alert>
       )}
     </Stack>
+  );
+}
+
+function CancelButton({ run }: Pick<Cancel, 'run'>): ReactElement {
+  const t = useT();
+  const [asked, setAsked] = useState<{ error?: CombinedError | undefined }>();
+  const [busy, setBusy] = useState(false);
+  const cancel = async (): Promise<void> => {
+    setBusy(true);
+    setAsked({ error: await run() });
+    setBusy(false);
+  };
+  return (
+    <>
+      <Problem error={asked?.error} />
+      <Group>
+        <Button variant="default" size="xs" loading={busy} disabled={asked !== undefined && asked.error === undefined} onClick={() => void cancel()}>
+          {t('operation.cancel')}
+        </Button>
+      </Group>
+    </>
   );
 }

@@ -10,14 +10,23 @@ interface Props {
   required?: boolean;
   value: string;
   onChange: (version: string) => void;
+  error?: string | undefined;
 }
 
 /** VersionField asks for a version of Karmada. */
-export function VersionField({ versions, hint, required, value, onChange }: Props): ReactElement {
+export function VersionField({ versions, hint, required, value, onChange, error }: Props): ReactElement {
   const t = useT();
   if (versions === undefined) {
     return (
-      <TextInput label={t('fleet.version')} description={hint} placeholder="v1.18.2" required={required ?? false} value={value} onChange={(event) => onChange(event.currentTarget.value)} />
+      <TextInput
+        label={t('fleet.version')}
+        description={hint}
+        placeholder="v1.18.2"
+        required={required ?? false}
+        value={value}
+        onChange={(event) => onChange(event.currentTarget.value)}
+        error={error}
+      />
     );
   }
   return (
@@ -30,6 +39,7 @@ export function VersionField({ versions, hint, required, value, onChange }: Prop
       allowDeselect={!required}
       clearable={!required}
       onChange={(version) => onChange(version ?? '')}
+      error={error}
     />
   );
 }

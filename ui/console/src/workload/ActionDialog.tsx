@@ -1,9 +1,10 @@
-import { Alert, Button, Group, Modal, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Group, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useEffect, useState, type ReactElement } from 'react';
 import { useClient, type CombinedError } from 'urql';
 
 import { useT } from '../app/i18n.ts';
+import { Dialog } from '../shared/Dialog.tsx';
 import { Problem } from '../shared/Problem.tsx';
 import { run, type Action, type Choice } from './actions.ts';
 import type { Workload } from './layout.ts';
@@ -60,7 +61,7 @@ export function ActionDialog({ action, of, workload, revision, close, done }: Pr
     }
   };
   return (
-    <Modal opened onClose={close} title={`${t(`action.${action}`)} ${workload.namespace}/${workload.name}`}>
+    <Dialog close={close} title={`${t(`action.${action}`)} ${workload.namespace}/${workload.name}`}>
       <Stack gap="md">
         {action === 'scale' && (
           <NumberInput
@@ -113,6 +114,6 @@ export function ActionDialog({ action, of, workload, revision, close, done }: Pr
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -5,6 +5,7 @@ import { useQuery } from 'urql';
 import { useT } from '../app/i18n.ts';
 import { Empty } from '../shared/Empty.tsx';
 import { Problem } from '../shared/Problem.tsx';
+import { RefusedButton } from '../shared/RefusedButton.tsx';
 import { age } from '../shared/time.ts';
 import { useNow } from '../shared/useNow.ts';
 import { useVersion } from '../shared/useVersion.ts';
@@ -54,12 +55,11 @@ export function Pods({ of, version }: { of: Key; version: string }): ReactElemen
                     <Table.Td>{pod.nodeName ?? '–'}</Table.Td>
                     <Table.Td>{age(pod.createdAt, now)}</Table.Td>
                     <Table.Td>
-                      {pod.phase === 'RUNNING' && (
+                      {pod.phase === 'RUNNING' && !mayRun && <RefusedButton label={t('terminal.open')} reason={t('action.notAllowed')} size="compact-xs" />}
+                      {pod.phase === 'RUNNING' && mayRun && (
                         <Button
                           size="compact-xs"
                           variant="default"
-                          disabled={!mayRun}
-                          title={mayRun ? undefined : t('action.notAllowed')}
                           aria-label={t('terminal.openIn', { pod: pod.name })}
                           onClick={() => setTerminal({ clusterName: pod.clusterName, pod: pod.name, containers: running(pod.containers) })}
                         >

@@ -1,7 +1,8 @@
-import { Alert, Button, Group, Modal, NativeSelect, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Group, NativeSelect, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { lazy, Suspense, useState, type ReactElement } from 'react';
 
 import { useT } from '../app/i18n.ts';
+import { Dialog } from '../shared/Dialog.tsx';
 import type { Container } from './session.ts';
 
 const Screen = lazy(() => import('./Screen.tsx').then((module) => ({ default: module.Screen })));
@@ -31,7 +32,7 @@ export function TerminalDialog({ of, containers, close }: Props): ReactElement {
   const running = run !== undefined && run.end === undefined;
   const begin = (): void => setRun({ number: (run?.number ?? 0) + 1, container, command: words });
   return (
-    <Modal opened onClose={close} size="80rem" title={t('terminal.title', { pod: of.pod, cluster: of.clusterName })} closeButtonProps={{ 'aria-label': t('bulk.close') }} closeOnEscape={!running}>
+    <Dialog close={close} size="80rem" title={t('terminal.title', { pod: of.pod, cluster: of.clusterName })} closeOnEscape={!running}>
       <Stack gap="sm">
         <form
           onSubmit={(e) => {
@@ -69,7 +70,7 @@ export function TerminalDialog({ of, containers, close }: Props): ReactElement {
           </Suspense>
         )}
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -21,7 +21,7 @@ export const WorkloadQuery = graphql(
           replicas { desired ready }
           template { replicas containers { name image } }
           viewerCan { update delete }
-          policy { __typename namespace name }
+          policy { __typename namespace name viewerCan { update } }
           overridePolicies { __typename namespace name }
           binding { name clusters { name replicas } }
           placements {

@@ -1,9 +1,10 @@
-import { Badge, Button, Group, Modal, NumberInput, ScrollArea, Select, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Badge, Button, Group, NumberInput, ScrollArea, Select, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { useClient, type CombinedError } from 'urql';
 
 import type { ResultOf } from '../api/gql.ts';
 import { useT } from '../app/i18n.ts';
+import { Dialog } from '../shared/Dialog.tsx';
 import { Problem } from '../shared/Problem.tsx';
 import { bulkActions, ChangeWorkloads, inputOf, type Bulk } from './bulk.ts';
 import type { Filter } from './search.ts';
@@ -44,7 +45,7 @@ export function BulkDialog({ filter, count, close, done }: { filter: Filter; cou
     }
   };
   return (
-    <Modal opened onClose={close} size="lg" title={t('bulk.title', { count })}>
+    <Dialog close={close} size="lg" title={t('bulk.title', { count })}>
       <form onSubmit={(event) => void send(event)}>
         <Stack gap="md">
           {finished === undefined && <Choices bulk={bulk} change={(part) => setBulk({ ...bulk, ...part })} />}
@@ -65,7 +66,7 @@ export function BulkDialog({ filter, count, close, done }: { filter: Filter; cou
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 

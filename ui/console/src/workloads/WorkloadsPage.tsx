@@ -1,4 +1,4 @@
-import { Button, Drawer, Group, Menu, Paper, Skeleton, Stack, Text, TextInput, Title, Tooltip } from '@mantine/core';
+import { Button, Drawer, Group, Menu, Paper, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useDebouncedCallback, useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useMemo, useState, type ReactElement } from 'react';
@@ -8,6 +8,7 @@ import { useT } from '../app/i18n.ts';
 import { Empty } from '../shared/Empty.tsx';
 import { Freshness } from '../shared/Freshness.tsx';
 import { Problem } from '../shared/Problem.tsx';
+import { RefusedButton } from '../shared/RefusedButton.tsx';
 import { MayChange } from './bulk.ts';
 import { columns, readHidden, shownColumns, writeHidden } from './columns.tsx';
 import { Facets } from './Facets.tsx';
@@ -96,11 +97,7 @@ export function WorkloadsPage(): ReactElement {
             {t('bulk.open')}
           </Button>
         ) : (
-          <Tooltip label={t('action.notAllowed')}>
-            <Button variant="default" data-disabled aria-disabled onClick={(event) => event.preventDefault()}>
-              {t('bulk.open')}
-            </Button>
-          </Tooltip>
+          <RefusedButton label={t('bulk.open')} reason={t('action.notAllowed')} />
         )}
         <SavedViews search={search} />
         <Text size="sm" ml="auto" role="status">

@@ -59,6 +59,22 @@ test('removing what is not there changes nothing', () => {
   assert.equal(edit('priority: 3\n', [['placement', 'clusterAffinity', 'clusterNames'], undefined]), 'priority: 3\n');
 });
 
+test('what is not an object becomes one, and its neighbours stay', () => {
+  assert.deepEqual(parse(edit('resourceSelectors: [null, {kind: Secret}]\n', [['resourceSelectors', 0, 'kind'], 'Job'])), { resourceSelectors: [{ kind: 'Job' }, { kind: 'Secret' }] });
+});
+
+test('a change of what an alias stands for is none of its other places', () => {
+  const aliased = 'a: &x {names: [m1], exclude: [m2]}\nb: *x\nc: *x\n';
+  const names = (...of) => ({ names: of, exclude: ['m2'] });
+  assert.deepEqual(parse(edit(aliased, [['b', 'names'], ['m3']])), { a: names('m1'), b: names('m3'), c: names('m1') });
+  assert.deepEqual(parse(edit(aliased, [['a', 'names'], ['m3']])), { a: names('m3'), b: names('m1'), c: names('m1') });
+  assert.deepEqual(parse(edit(aliased, [['b', 'names'], undefined])), { a: names('m1'), b: { exclude: ['m2'] }, c: names('m1') });
+});
+
+test('what begins empty is written a line each', () => {
+  assert.equal(edit('rules: [{overriders: {}}]\nplacement: {}\n', [['placement', 'clusterNames'], ['m1']]), 'rules: [ { overriders: {} } ]\nplacement:\n  clusterNames:\n    - m1\n');
+});
+
 test('a field without a value gets one', () => {
   assert.deepEqual(parse(edit('placement:\n', [['placement', 'clusterAffinity', 'clusterNames'], ['m1']])), { placement: { clusterAffinity: { clusterNames: ['m1'] } } });
   assert.deepEqual(parse(edit('', [['priority'], 1])), { priority: 1 });
