@@ -120,6 +120,10 @@ func (resolvers) Items(_ context.Context, first *int, _ *testschema.Filter, _ *t
 	return items, nil
 }
 
+func (resolvers) Boxes(_ context.Context, first int) (*testschema.BoxPage, error) {
+	return boxes(first), nil
+}
+
 func (resolvers) Touch(context.Context) (*bool, error) { return new(true), nil }
 
 func (r resolvers) Change(ctx context.Context, name string) (*testschema.Changed, error) {

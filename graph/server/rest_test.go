@@ -23,6 +23,7 @@ var restFiles = fstest.MapFS{
 	"a/Update.graphql":      restFile("PUT /api/v1/changes/{name}", "mutation Update($name: String!, $resourceVersion: String! = \"token\") { change(name: $name) { resourceVersion: token fail(name: $resourceVersion) } }"),
 	"a/Remove.graphql":      restFile("DELETE /api/v1/changes/{name}", "mutation Remove($name: String!) { change(name: $name) { token __typename } }"),
 	"a/WatchTexts.graphql":  restFile("GET /api/v1/texts/{topic}", "subscription WatchTexts($topic: String!) { events(topic: $topic) { n text } }"),
+	"a/ListBoxes.graphql":   restFile("GET /api/v1/boxes", "query ListBoxes($first: Int! = 20) { boxes(first: $first) { totalCount nodes { id name namespace color desired ready weight note labels { key value } images parts { name color count applied message labels { key value } } } } }"),
 	"a/WatchEvents.graphql": restFile("GET /api/v1/watch/{topic}", "subscription WatchEvents($topic: String!, $after: String) { events(topic: $topic, after: $after) { n cursor } }"),
 }
 

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,14 +57,29 @@ type bearer string
 
 func (b bearer) RequireTransportSecurity() bool { return false }
 
-// reads are the operations that read and have one answer.
-func reads(t *testing.T) []*operation.Operation {
+// operations are all operations.
+var operations = sync.OnceValues(func() ([]*operation.Operation, error) { return operation.Load(v1.Operations, schema.Load()) })
+
+// those are the operations that are wanted.
+func those(t *testing.T, wanted func(*operation.Operation) bool) []*operation.Operation {
 	t.Helper()
-	all, err := operation.Load(v1.Operations, schema.Load())
+	all, err := operations()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.DeleteFunc(all, func(op *operation.Operation) bool { return !op.Reads() || op.Streams() })
+	var found []*operation.Operation
+	for _, op := range all {
+		if wanted(op) {
+			found = append(found, op)
+		}
+	}
+	return found
+}
+
+// reads are the operations that read and have one answer.
+func reads(t *testing.T) []*operation.Operation {
+	t.Helper()
+	return those(t, func(op *operation.Operation) bool { return op.Reads() && !op.Streams() })
 }
 
 // variables are those that the tests of REST use.
@@ -73,9 +88,8 @@ type variables struct {
 	Own         map[string]map[string]any `json:"own"`
 	Absent      []string                  `json:"absent"`
 	OfTheCaller []string                  `json:"ofTheCaller"`
-	// Writes are values of mutations. Refused are the codes of those whose dry run is refused to an administrator as well.
-	Writes  map[string]map[string]any `json:"writes"`
-	Refused map[string]string         `json:"refused"`
+	// Writes are values of mutations, with which an administrator's dry run succeeds; addScene has more of them.
+	Writes map[string]map[string]any `json:"writes"`
 }
 
 func readVariables(t *testing.T) variables {

@@ -50,11 +50,7 @@ func (binary) Name() string { return "proto" }
 func (binary) Marshal(v any) ([]byte, error) {
 	switch m := v.(type) {
 	case *answer:
-		message := m.method.output.New().Interface()
-		if err := protojson.Unmarshal(m.json, message); err != nil {
-			return nil, err
-		}
-		return proto.Marshal(message)
+		return m.method.output.encode(make([]byte, 0, len(m.json)), m.json)
 	case proto.Message:
 		return proto.Marshal(m)
 	}

@@ -40,9 +40,10 @@ type Service struct {
 
 // method is an operation with the types of its messages.
 type method struct {
-	operation     *operation.Operation
-	descriptor    protoreflect.MethodDescriptor
-	input, output protoreflect.MessageType
+	operation  *operation.Operation
+	descriptor protoreflect.MethodDescriptor
+	input      protoreflect.MessageType
+	output     *encoding
 }
 
 // New returns the service of operations. It fails when the definition lacks one.
@@ -51,12 +52,13 @@ func New(operations []*operation.Operation, schema *ast.Schema, service protoref
 		Path: "/" + string(service.FullName()) + "/", schema: schema, methods: map[string]*method{},
 		errors: connect.NewErrorWriter(codecs()),
 	}
+	outputs := encodings{}
 	for _, op := range operations {
 		of := service.Methods().ByName(protoreflect.Name(op.Name))
 		if of == nil {
 			return nil, fmt.Errorf("the definition of %s has no method %s: run make generate", service.FullName(), op.Name)
 		}
-		s.methods[s.Path+op.Name] = &method{operation: op, descriptor: of, input: typeOf(of.Input()), output: typeOf(of.Output())}
+		s.methods[s.Path+op.Name] = &method{operation: op, descriptor: of, input: typeOf(of.Input()), output: outputs.of(of.Output())}
 	}
 	reflector, err := reflectorOf(service)
 	if err != nil {

@@ -9,6 +9,25 @@ import (
 	"strconv"
 )
 
+type Box struct {
+	ID        string   `json:"id"`
+	Name      string   `json:"name"`
+	Namespace string   `json:"namespace"`
+	Color     Color    `json:"color"`
+	Desired   int      `json:"desired"`
+	Ready     *int     `json:"ready,omitempty"`
+	Weight    float64  `json:"weight"`
+	Note      *string  `json:"note,omitempty"`
+	Labels    []*Label `json:"labels"`
+	Images    []string `json:"images"`
+	Parts     []*Part  `json:"parts"`
+}
+
+type BoxPage struct {
+	TotalCount int    `json:"totalCount"`
+	Nodes      []*Box `json:"nodes"`
+}
+
 type Changed struct {
 	Token string `json:"token"`
 	Fail  string `json:"fail"`
@@ -29,7 +48,21 @@ type Filter struct {
 	And    []*Filter `json:"and,omitempty"`
 }
 
+type Label struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
 type Mutation struct {
+}
+
+type Part struct {
+	Name    string   `json:"name"`
+	Color   Color    `json:"color"`
+	Count   int      `json:"count"`
+	Applied bool     `json:"applied"`
+	Message *string  `json:"message,omitempty"`
+	Labels  []*Label `json:"labels"`
 }
 
 type Query struct {
