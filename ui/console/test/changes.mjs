@@ -1,6 +1,7 @@
 // Changes of many workloads at once, views, and policies that are made and deleted, as the people who do it.
 import assert from 'node:assert/strict';
 
+import { check } from './axe.mjs';
 import { ask, fleet, signIn, step } from './world.mjs';
 
 /** pages are those that are tried here. */
@@ -152,6 +153,7 @@ export async function run(world, person) {
     await kubeconfig.and(page.locator('[aria-invalid=true]:focus')).waitFor(); // The error is at its field.
     const described = await kubeconfig.evaluate((field) => field.getAttribute('aria-describedby').split(' ').map((id) => document.getElementById(id)?.innerText).join(' '));
     assert.match(described, /kubeconfig/);
+    await check(page, 'an error at its field', '.mantine-Modal-content');
     await close();
     const { page: hers, close: closeHers } = await world.newPage();
     await signIn(hers, 'alice', '/clusters');
