@@ -26,7 +26,7 @@ func TestEveryRootFieldHasALine(t *testing.T) {
 			name := root.Name + "." + f.Name
 			line, found := Fields[name]
 			if !found {
-				t.Errorf("%s: add a line to Fields that says which permission it asks for", name)
+				t.Errorf("%s: add a line to Fields in fields.go that says which permission it asks for", name)
 				continue
 			}
 			delete(missing, name)
