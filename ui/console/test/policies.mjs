@@ -116,12 +116,12 @@ export async function run(world) {
     assert.equal(await tag.inputValue(), '1.8.0-canary');
     await tag.fill('1.9.0');
     await line('value: 1.9.0').waitFor();
-    await preview.getByText(/:1\.9\.0$/).waitFor();
+    await preview.getByText(/:1\.9\.0"$/).waitFor();
     await rule.getByRole('button', { name: 'Add a change' }).click();
     await page.getByRole('menuitem', { name: 'Labels' }).click();
     await rule.getByRole('combobox', { name: 'key=value' }).fill('tier=web');
     await page.keyboard.press('Enter');
-        await preview.getByText('/metadata/labels/tier').waitFor();
+    await preview.getByText('/metadata/labels/tier').waitFor();
     await line('tier: web').click();
     await page.keyboard.press('End');
     await page.keyboard.type('2 # mine');

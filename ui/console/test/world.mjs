@@ -42,7 +42,7 @@ export async function signIn(page, name, path = '/') {
 const isLoopback = (url) => /^(data|blob|about):/.test(url) || new URL(url).hostname === '127.0.0.1';
 
 /** expected are what browsers write down as errors of their own: an answer that is no success. */
-const expected = /status of (400|401|403|404|429|503)|net::ERR_(INTERNET_DISCONNECTED|NETWORK_CHANGED|ABORTED|CONNECTION_\w+|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)/;
+const expected = /status of (400|401|403|404|429|503)|Unexpected response code: 403|net::ERR_(INTERNET_DISCONNECTED|NETWORK_CHANGED|ABORTED|CONNECTION_\w+|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)/;
 
 export async function open() {
   const browser = await chromium.launch({

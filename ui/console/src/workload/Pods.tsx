@@ -32,10 +32,9 @@ export function Pods({ of, version }: { of: Key; version: string }): ReactElemen
             <Table verticalSpacing={6} horizontalSpacing="md">
               <Table.Thead>
                 <Table.Tr>
-                  {[t('workloads.name'), t('fleet.cluster'), t('workload.phase'), t('workload.restarts'), t('workload.node'), t('workloads.age')].map((title) => (
+                  {[t('workloads.name'), t('fleet.cluster'), t('workload.phase'), t('workload.restarts'), t('workload.node'), t('workloads.age'), t('terminal.open')].map((title) => (
                     <Table.Th key={title}>{title}</Table.Th>
                   ))}
-                  <Table.Th aria-label={t('action.more')} />
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
