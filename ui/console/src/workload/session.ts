@@ -19,7 +19,7 @@ export interface Container {
 interface Listener {
   opened: () => void;
   output: (bytes: Uint8Array) => void;
-  /** ended is called once. wasOpen reports whether there was a session; message is why it ended, where its end is no success. */
+  /** ended is called once. wasOpen reports whether there was a session; message is why it ended: null for a command that succeeded, empty where nothing is known. */
   ended: (wasOpen: boolean, message: string | null) => void;
 }
 
@@ -64,7 +64,7 @@ export function begin(of: Container, command: string[], listener: Listener): Ses
   const socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}${pathOf(of, command)}`, protocols(token()));
   socket.binaryType = 'arraybuffer';
   let wasOpen = false;
-  let message: string | null | undefined;
+  let message: string | null = ''; // Nothing is said of an end that is none of the command's.
   socket.onopen = () => {
     wasOpen = true;
     listener.opened();
@@ -75,7 +75,7 @@ export function begin(of: Container, command: string[], listener: Listener): Ses
     if (bytes[0] === stdout || bytes[0] === stderr) listener.output(rest);
     else if (bytes[0] === status) message = failure(new TextDecoder().decode(rest));
   };
-  socket.onclose = () => listener.ended(wasOpen, message === undefined ? '' : message);
+  socket.onclose = () => listener.ended(wasOpen, message);
   const send = (channel: number, text: string): void => {
     if (socket.readyState !== WebSocket.OPEN) return;
     const body = new TextEncoder().encode(text);
