@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 
 import { check } from './axe.mjs';
-import { ask, fleet, signIn, step } from './world.mjs';
+import { ask, errorOf, fleet, signIn, step } from './world.mjs';
 
 /** pages are those that are tried here. */
 export const pages = ['/instances/alpha/new-policy'];
@@ -150,9 +150,7 @@ export async function run(world, person) {
     const kubeconfig = dialog.getByRole('textbox', { name: 'kubeconfig' });
     await kubeconfig.fill('clusters: [');
     await dialog.getByRole('button', { name: 'Check' }).click();
-    await kubeconfig.and(page.locator('[aria-invalid=true]:focus')).waitFor(); // The error is at its field.
-    const described = await kubeconfig.evaluate((field) => field.getAttribute('aria-describedby').split(' ').map((id) => document.getElementById(id)?.innerText).join(' '));
-    assert.match(described, /kubeconfig/);
+    assert.match(await errorOf(page, kubeconfig), /kubeconfig/);
     await check(page, 'an error at its field', '.mantine-Modal-content');
     await close();
     const { page: hers, close: closeHers } = await world.newPage();

@@ -1,7 +1,7 @@
 // Instances that Kairship installs and upgrades, as those who may.
 import assert from 'node:assert/strict';
 
-import { ask, signIn, step } from './world.mjs';
+import { ask, errorOf, signIn, step } from './world.mjs';
 
 const name = 'console-managed';
 
@@ -19,7 +19,7 @@ export async function run(world, person) {
     await dialog.getByRole('combobox', { name: 'Version of Karmada' }).click();
     await page.getByRole('option', { name: 'v1.18.2' }).click();
     await dialog.getByRole('button', { name: 'Check' }).click();
-    await dialog.getByRole('textbox', { name: 'Name', exact: true }).and(page.locator('[aria-invalid=true]:focus')).waitFor();
+    assert.match(await errorOf(page, dialog.getByRole('textbox', { name: 'Name', exact: true })), /alpha/);
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
     await dialog.getByRole('button', { name: 'Check' }).click();
     await dialog.getByText('The instance can be installed.').waitFor();

@@ -25,6 +25,12 @@ export async function ask(as, query, variables) {
   return (await response.json()).data;
 }
 
+/** errorOf is what a field that has the focus says is wrong with it. */
+export async function errorOf(page, field) {
+  await field.and(page.locator('[aria-invalid=true]:focus')).waitFor();
+  return field.evaluate((element) => element.getAttribute('aria-describedby').split(' ').map((id) => document.getElementById(id)?.innerText).join(' '));
+}
+
 export async function step(what, run) {
   const begun = Date.now();
   await run();
@@ -42,7 +48,7 @@ export async function signIn(page, name, path = '/') {
 const isLoopback = (url) => /^(data|blob|about):/.test(url) || new URL(url).hostname === '127.0.0.1';
 
 /** expected are what browsers write down as errors of their own: an answer that is no success. */
-const expected = /status of (400|401|403|404|429|503)|Unexpected response code: 403|net::ERR_(INTERNET_DISCONNECTED|NETWORK_CHANGED|ABORTED|CONNECTION_\w+|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)/;
+const expected = /status of (400|401|403|404|429|503)|\/exec\?\S+ failed: .*Unexpected response code: 403|net::ERR_(INTERNET_DISCONNECTED|NETWORK_CHANGED|ABORTED|CONNECTION_\w+|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)/;
 
 export async function open() {
   const browser = await chromium.launch({
