@@ -22,6 +22,9 @@ type history struct {
 	since, asOf time.Time
 }
 
+// histories are those of some objects, in one range.
+type histories map[projection.HistoryQuery]*history
+
 // asked is one history that is asked for.
 type asked struct {
 	projection.HistoryQuery
@@ -54,11 +57,20 @@ func (s *span) part() *projection.HistoryRange {
 	return r
 }
 
+// together are histories that are asked for at once, those of the items of a list for one. They are read by the same
+// statement, however long it takes to ask for each of them.
+type together struct {
+	objects []projection.HistoryQuery
+	span
+}
+
 // operation is what one operation reads: histories that are asked for at the same time, with one statement for
 // each range.
 type operation struct {
-	once   sync.Once
-	loader *dataloader.Loader[asked, *history]
+	loader *dataloader.Loader[*together, histories]
+
+	mu   sync.Mutex
+	with map[asked]*together
 }
 
 type operationKey struct{}
@@ -75,33 +87,57 @@ func (s *Service) load(ctx context.Context, all []projection.HistoryQuery, r *pr
 	if !ok {
 		o = &operation{}
 	}
-	o.once.Do(func() { o.loader = dataloader.NewBatchedLoader(s.fetch, dataloader.WithWait[asked, *history](wait)) })
-	thunks := make([]dataloader.Thunk[*history], len(all))
-	for i := range all {
-		thunks[i] = o.loader.Load(ctx, asked{all[i], spanOf(r)})
-	}
-	return thunks[0]()
+	found, err := o.ask(ctx, s.fetch, all, spanOf(r))()
+	return found[all[0]], err
 }
 
-// fetch reads histories.
-func (s *Service) fetch(ctx context.Context, keys []asked) []*dataloader.Result[*history] {
-	results := make([]*dataloader.Result[*history], len(keys))
-	ranges := map[span][]int{}
-	for i := range keys {
-		ranges[keys[i].span] = append(ranges[keys[i].span], i)
+// ask asks for the first of some histories, unless it is asked for already, and for the others with it.
+func (o *operation) ask(ctx context.Context, fetch dataloader.BatchFunc[*together, histories], all []projection.HistoryQuery, of span) dataloader.Thunk[histories] {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.loader == nil {
+		o.loader = dataloader.NewBatchedLoader(fetch, dataloader.WithWait[*together, histories](wait))
+		o.with = map[asked]*together{}
 	}
-	for of, places := range ranges {
-		objects := make([]projection.HistoryQuery, len(places))
-		for i, place := range places {
-			objects[i] = keys[place].HistoryQuery
-		}
-		found, asOf, err := s.History.History(ctx, objects, of.part())
-		for i, place := range places {
-			results[place] = &dataloader.Result[*history]{Error: err}
-			if err == nil {
-				results[place].Data = &history{found.Pages[i], found.Since, asOf}
+	t, ok := o.with[asked{all[0], of}]
+	if !ok {
+		t = &together{span: of}
+		for _, one := range all {
+			if _, ok := o.with[asked{one, of}]; !ok {
+				o.with[asked{one, of}] = t
+				t.objects = append(t.objects, one)
 			}
 		}
 	}
+	return o.loader.Load(ctx, t)
+}
+
+// fetch reads histories.
+func (s *Service) fetch(ctx context.Context, all []*together) []*dataloader.Result[histories] {
+	objects := map[span][]projection.HistoryQuery{}
+	for _, t := range all {
+		objects[t.span] = append(objects[t.span], t.objects...)
+	}
+	read := make(map[span]*dataloader.Result[histories], len(objects))
+	for of, objects := range objects {
+		read[of] = s.readAll(ctx, objects, of)
+	}
+	results := make([]*dataloader.Result[histories], len(all))
+	for i, t := range all {
+		results[i] = read[t.span]
+	}
 	return results
+}
+
+// readAll reads histories of one range, with one statement.
+func (s *Service) readAll(ctx context.Context, objects []projection.HistoryQuery, of span) *dataloader.Result[histories] {
+	found, asOf, err := s.History.History(ctx, objects, of.part())
+	if err != nil {
+		return &dataloader.Result[histories]{Error: err}
+	}
+	pages := make(histories, len(objects))
+	for i, one := range objects {
+		pages[one] = &history{found.Pages[i], found.Since, asOf}
+	}
+	return &dataloader.Result[histories]{Data: pages}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -62,6 +63,27 @@ func TestBatch(t *testing.T) {
 	s.err = errors.New("the database is away")
 	if _, err := service.load(ctx, []projection.HistoryQuery{{}}, &projection.HistoryRange{}); !errors.Is(err, s.err) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestAPageIsReadAtOnce: the histories of a page are read with one statement, also where a slow machine asks for the next of
+// them only after the first was read.
+func TestAPageIsReadAtOnce(t *testing.T) {
+	s := &source{}
+	service := &Service{History: s}
+	ctx := With(t.Context())
+	page := make([]projection.HistoryQuery, 50)
+	for i := range page {
+		page[i].Name = fmt.Sprint(i)
+	}
+	for i := range page {
+		all := append([]projection.HistoryQuery{page[i]}, page...)
+		if p, err := service.load(ctx, all, &projection.HistoryRange{Limit: 5}); err != nil || p.Entries[0].After != fmt.Sprintf("%d 5", i) {
+			t.Fatalf("%d: got %+v, %v", i, p, err)
+		}
+	}
+	if !slices.Equal(s.statements, []int{len(page)}) {
+		t.Errorf("the statements are about %v objects", s.statements)
 	}
 }
 
