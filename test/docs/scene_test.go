@@ -17,6 +17,7 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -65,6 +66,7 @@ func newScene(t *testing.T, blocks []block) *scene {
 		t.Fatal(err)
 	}
 	s.makeLegacy(t)
+	s.makeFailing(t)
 	poll.Until(t, within, "the copies of the sample applications are there", func(ctx context.Context) error {
 		data, _, err := gql.Query[struct {
 			Workloads struct {
@@ -142,6 +144,36 @@ func (s *scene) makeLegacy(t *testing.T) {
 	}}
 	m1 := s.fleet.Client(t, "m1")
 	poll.Until(t, within, "Karmada has made the namespace in m1", func(ctx context.Context) error { return m1.Create(ctx, legacy) })
+}
+
+// makeFailing makes a Deployment for which m1 has no room, and which has waited for too long: something is wrong in the fleet,
+// for the documents to find.
+func (s *scene) makeFailing(t *testing.T) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Namespace: s.id + "-failing", Name: "failing"}
+	labels := map[string]string{"app": "failing"}
+	for _, o := range []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: meta.Namespace}},
+		&policyv1alpha1.PropagationPolicy{ObjectMeta: meta, Spec: policyv1alpha1.PropagationSpec{
+			ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "apps/v1", Kind: "Deployment", Name: meta.Name}},
+			Placement:         policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m1"}}},
+		}},
+		&appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{
+			ProgressDeadlineSeconds: new(int32(1)),
+			Selector:                &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{
+					Name: "app", Image: "registry.example.com/failing:1",
+					Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1000")}},
+				}}},
+			},
+		}},
+	} {
+		if err := s.fleet.Client(t, "alpha").Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // ours names the namespaces of the documents, and the instance that is not there,

@@ -5,9 +5,17 @@ import { useMemo, useState, type ReactElement } from 'react';
 import { useT } from '../app/i18n.ts';
 import { atOnce, layout, type Box as Part, type Workload } from './layout.ts';
 
-/** The distances of columns and rows, in pixels. */
+/** The distances of columns and rows, and the size of a box as the style sheet has it, in pixels. */
 const columnWidth = 230;
 const rowHeight = 72;
+const size = { width: 190, height: 58 };
+/** Where arrows meet a box. With it and the size, boxes out of sight need not be drawn to be measured. */
+const handles = [
+  { type: 'target' as const, position: Position.Left, x: 0, y: size.height / 2 },
+  { type: 'source' as const, position: Position.Right, x: size.width, y: size.height / 2 },
+];
+/** firstRows is how many rows are seen at first, where there are more: their text can still be read. */
+const firstRows = 12;
 
 type PartNode = Node<{ part: Part; heading: string; title: string }, 'part'>;
 
@@ -29,7 +37,7 @@ const nodeTypes = { part: PartBox };
 export function Graph({ workload }: { workload: Workload }): ReactElement {
   const t = useT();
   const [steps, setSteps] = useState(0);
-  const { nodes, edges, height, hidden } = useMemo(() => {
+  const { nodes, first, edges, height, hidden } = useMemo(() => {
     const { boxes, arrows } = layout(workload, steps);
     const rows = Math.max(...boxes.map((b) => b.row)) + 1;
     const heading = (b: Part): string =>
@@ -39,14 +47,17 @@ export function Graph({ workload }: { workload: Workload }): ReactElement {
     const made: PartNode[] = boxes.map((part) => ({
       id: part.id,
       type: 'part',
-      position: { x: part.column * columnWidth, y: (part.column < 4 ? (rows - 1) / 2 : part.row) * rowHeight },
+      position: { x: part.column * columnWidth, y: (part.column < 4 ? (Math.min(rows, firstRows) - 1) / 2 : part.row) * rowHeight },
+      ...size,
+      measured: size,
+      handles,
       data: { part, heading: heading(part), title: title(part) },
       draggable: false,
       connectable: false,
       ariaLabel: `${heading(part)}: ${title(part)} ${part.detail}`,
     }));
     const drawn: Edge[] = arrows.map(([source, target]) => ({ id: `${source}>${target}`, source, target }));
-    return { nodes: made, edges: drawn, height: Math.min(640, Math.max(220, rows * rowHeight + 80)), hidden: boxes.find((b) => b.kind === 'folded')?.count ?? 0 };
+    return { nodes: made, first: made.filter((n) => n.data.part.row < firstRows), edges: drawn, height: Math.min(640, Math.max(220, rows * rowHeight + 80)), hidden: boxes.find((b) => b.kind === 'folded')?.count ?? 0 };
   }, [workload, steps, t]);
   return (
     <Box>
@@ -71,7 +82,7 @@ export function Graph({ workload }: { workload: Workload }): ReactElement {
           edges={edges}
           nodeTypes={nodeTypes}
           fitView
-          fitViewOptions={{ maxZoom: 1, padding: 0.1 }}
+          fitViewOptions={{ nodes: first, maxZoom: 1, padding: 0.1 }}
           minZoom={0.1}
           nodesConnectable={false}
           onlyRenderVisibleElements
