@@ -40,6 +40,11 @@ SCALE_MORE_CORES ?= $(SCALE_CORES)
 # How many workloads `make scale-index` fills the index with.
 SCALE_WORKLOADS ?= 100000
 
+# Everything is compiled as it is released: without C, and without paths, so that clones in several folders share the
+# compiler's cache, and tests share it with the programs.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip -trimpath $(filter-out -trimpath,$(GOFLAGS)))
+
 # What is passed on to `go test`, and to the benchmarks (go run ./test/bench --help).
 TESTFLAGS ?=
 BENCHFLAGS ?=

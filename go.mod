@@ -25,7 +25,6 @@ require (
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/karmada-io/karmada v1.18.2
 	github.com/klauspost/compress v1.20.3
-	github.com/mattn/go-sqlite3 v1.14.22
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/prometheus/client_golang v1.23.2
 	github.com/prometheus/client_model v0.6.2

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -269,9 +268,18 @@ func executable(path string) bool {
 
 // root is the repository's root: tests run in the folder of their package.
 func root() string {
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		panic("the caller's file is unknown")
+	dir, err := os.Getwd()
+	if err != nil {
+		panic(err)
 	}
-	return filepath.Join(filepath.Dir(file), "..", "..", "..")
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			panic("no folder above that of the test has a go.mod")
+		}
+		dir = parent
+	}
 }

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	_ "github.com/mattn/go-sqlite3" // The database.
+	_ "modernc.org/sqlite" // The driver "sqlite".
 )
 
 // Database is what stands behind an index.
@@ -56,7 +56,8 @@ type Index struct {
 // New starts an index that holds rows. It ends with the test.
 func New(t testing.TB, rows ...Row) *Index {
 	t.Helper()
-	db, err := sql.Open("sqlite3", ":memory:")
+	// Moments are written as Clusterpedia writes them.
+	db, err := sql.Open("sqlite", "file::memory:?_time_format=sqlite")
 	if err != nil {
 		t.Fatal(err)
 	}
