@@ -226,6 +226,11 @@ func (f *Fleet) kairship() []process {
 				"--webhook-secret=" + topology.SystemNamespace + "/" + webhookSecret,
 				"--index-database-file=" + f.paths.IndexDatabase(f.settings.DB),
 				openAddresses,
+				// A few small instances are looked at more often than many large ones, so that what changes is seen at once.
+				"--statistics-interval=2s",
+				"--import-interval=5s",
+				"--access-interval=5s",
+				"--retry-longest-pause=10s",
 				// The tests serve Karmada's CRDs on this machine.
 				"--allowed-crd-hosts=http://127.0.0.1",
 			},
