@@ -89,8 +89,8 @@ func (f *Fleet) startEnded() error {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "%q ended before this suite, and are started\n", ended)
-	if out, err := f.control("up"); err != nil {
-		return fmt.Errorf("up of the fleet: %w\n%s", err, out)
+	if out, err := f.control("start"); err != nil {
+		return fmt.Errorf("starting what ended: %w\n%s", err, out)
 	}
 	return nil
 }
@@ -230,14 +230,14 @@ func (f *Fleet) Heal(t testing.TB) {
 	t.Helper()
 	const attempts = 3
 	for attempt := 1; ; attempt++ {
-		out, err := f.control("up")
+		out, err := f.control("start")
 		ended := f.Ended(t)
 		if err == nil && len(ended) == 0 {
 			return
 		}
 		// One that has just lost the lead runs for some seconds yet, and is taken for well.
 		if len(ended) == 0 || attempt == attempts {
-			t.Fatalf("up of the fleet: %v; %q do not run\n%s", err, ended, out)
+			t.Fatalf("starting what ended: %v; %q do not run\n%s", err, ended, out)
 		}
 		t.Logf("%q ended while the fleet was healed, which is done again", ended)
 	}

@@ -178,9 +178,24 @@ func buildCommand(o *options) *cobra.Command {
 }
 
 func startCommand(o *options) *cobra.Command {
-	return o.processCommand("start PROCESS", "Start one process that was killed", func(ctx context.Context, f *fleet.Fleet, name string) error {
-		return f.StartOne(ctx, name)
-	})
+	return &cobra.Command{
+		Use:   "start [PROCESS]",
+		Short: "Start one process that was killed, or all that do not run; unlike up it does not build Kairship",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, root, err := o.openForUp(cmd)
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				return interrupted(f.StartOne(cmd.Context(), args[0]))
+			}
+			if !f.Exists() {
+				return fmt.Errorf("there is no fleet in %s; `up` makes one", o.dir)
+			}
+			return interrupted(f.StartEnded(cmd.Context(), root))
+		},
+	}
 }
 
 func restartCommand(o *options) *cobra.Command {

@@ -14,6 +14,15 @@ import (
 // Up makes the fleet run: it builds what is missing, starts what does not run, sets up what has not
 // been set up, and waits until everything is ready. On a fleet that runs it changes nothing.
 func (f *Fleet) Up(ctx context.Context, repository string) error {
+	return f.up(ctx, repository, f.buildKairship)
+}
+
+// StartEnded starts what does not run of a fleet that was brought up before, with the programs that Kairship was built to then.
+func (f *Fleet) StartEnded(ctx context.Context, repository string) error {
+	return f.up(ctx, repository, func(context.Context) error { return nil })
+}
+
+func (f *Fleet) up(ctx context.Context, repository string, kairship func(context.Context) error) error {
 	unlock, err := f.lock(ctx)
 	if err != nil {
 		return err
@@ -29,7 +38,12 @@ func (f *Fleet) Up(ctx context.Context, repository string) error {
 	if err := f.state.save(f.paths); err != nil {
 		return err
 	}
-	if err := f.build(ctx); err != nil {
+	result, err := Build(ctx, f.repository, f.paths)
+	if err != nil {
+		return err
+	}
+	f.manifests = result.Manifests
+	if err := kairship(ctx); err != nil {
 		return err
 	}
 	if f.settings.DB == Postgres {
@@ -73,13 +87,8 @@ func (f *Fleet) Up(ctx context.Context, repository string) error {
 	return nil
 }
 
-// build makes sure of the components, of Kairship's own programs and of the links to them all.
-func (f *Fleet) build(ctx context.Context) error {
-	result, err := Build(ctx, f.repository, f.paths)
-	if err != nil {
-		return err
-	}
-	f.manifests = result.Manifests
+// buildKairship builds Kairship's own programs, unless they are left out.
+func (f *Fleet) buildKairship(ctx context.Context) error {
 	if f.settings.WithoutKairship {
 		return nil
 	}
