@@ -18029,16 +18029,16 @@ extend type Instance {
 extend type Query {
   """
   Versions of Karmada that ` + "`" + `createInstance` + "`" + ` and ` + "`" + `updateInstance` + "`" + ` install, as the API server is set. They are for those who see
-  any instance.
+  any instance, or may see all.
   """
   karmadaVersions: KarmadaVersionList! @guard(by: VISIBLE)
 }
 
 "Versions of Karmada that can be installed."
 type KarmadaVersionList @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.KarmadaVersions") {
-  "The versions in the order of the setting; empty where any can be installed, and for those who see no instance."
+  "The versions in the order of the setting; empty where any can be installed, and for those who see no instance and may not see all."
   nodes: [KarmadaVersion!]!
-  "Whether no other version can be installed; false for those who see no instance."
+  "Whether no other version can be installed; false for those who see no instance and may not see all."
   limited: Boolean!
 }
 

@@ -73,7 +73,7 @@ var Fields = map[string]Field{
 	"Query.images":            {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: countsSeen + "; " + sentThere},
 	"Query.instance":          {In: Instance},
 	"Query.instances":         {In: Instance, Depends: instancesSeen},
-	"Query.karmadaVersions":   {In: Instance, Depends: "empty for those who see no instance"},
+	"Query.karmadaVersions":   {In: Instance, Depends: "empty for those who see no instance and may not see all"},
 	"Query.node":              {In: Object, Verbs: verbs(authz.VerbView), Depends: concealed},
 	"Query.pods":              {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: ofResult + "; " + sentThere},
 	"Query.resources":         {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: ofResult},

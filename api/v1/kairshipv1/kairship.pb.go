@@ -25698,9 +25698,10 @@ func (x *KarmadaVersion) GetVersion() string {
 // Versions of Karmada that can be installed.
 type KarmadaVersionList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The versions in the order of the setting; empty where any can be installed, and for those who see no instance.
+	// The versions in the order of the setting; empty where any can be installed, and for those who see no instance and
+	// may not see all.
 	Nodes []*KarmadaVersion `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// Whether no other version can be installed; false for those who see no instance.
+	// Whether no other version can be installed; false for those who see no instance and may not see all.
 	Limited       *bool `protobuf:"varint,2,opt,name=limited,proto3,oneof" json:"limited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

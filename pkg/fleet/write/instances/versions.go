@@ -22,7 +22,8 @@ type KarmadaVersions struct {
 	Limited bool
 }
 
-// KarmadaVersions returns the versions that can be installed, for users who see any instance.
+// KarmadaVersions returns the versions that can be installed, for users who see any instance, or would see each that there
+// could be: a fleet begins with none.
 func (s *Service) KarmadaVersions(ctx context.Context) (*KarmadaVersions, error) {
 	seen, err := s.Visible.Names(ctx)
 	if err != nil {
@@ -30,7 +31,9 @@ func (s *Service) KarmadaVersions(ctx context.Context) (*KarmadaVersions, error)
 	}
 	out := &KarmadaVersions{Nodes: []KarmadaVersion{}}
 	if len(seen) == 0 {
-		return out, nil
+		if all, err := s.Access.All(ctx); err != nil || !all {
+			return out, err
+		}
 	}
 	for _, v := range s.Versions {
 		out.Nodes, out.Limited = append(out.Nodes, KarmadaVersion{v}), true

@@ -1,15 +1,19 @@
 package instances
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 )
@@ -60,20 +64,32 @@ func TestInstallable(t *testing.T) {
 	}
 }
 
-// Users who see no instance learn nothing about the settings.
+// rules are those of every user.
+type rules []authorizationv1.ResourceRule
+
+func (r rules) Rules(context.Context, authz.User) (*authorizationv1.SubjectRulesReviewStatus, error) {
+	return &authorizationv1.SubjectRulesReviewStatus{ResourceRules: r}, nil
+}
+
+// Users who see no instance learn nothing about the settings, but for those who would see the first one.
 func TestKarmadaVersions(t *testing.T) {
+	group := []string{v1alpha1.GroupVersion.Group}
+	everything := rules{{Verbs: []string{"get"}, APIGroups: group, Resources: []string{"instances", "instances/resources"}}}
 	for _, c := range []struct {
 		reason  string
 		objects []client.Object
+		rules   rules
 		want    int
 	}{
-		{"an instance is visible", []client.Object{registered("alpha")}, 2},
-		{"no instance is visible", nil, 0},
+		{"an instance is visible", []client.Object{registered("alpha")}, nil, 2},
+		{"no instance is visible", nil, rules{{Verbs: []string{"get"}, APIGroups: group, Resources: []string{"instances"}, ResourceNames: []string{"alpha"}}}, 0},
+		{"there is no instance, and each would be visible", nil, everything, 2},
 	} {
 		s, kube := stand(t, interceptor.Funcs{}, c.objects...)
 		s.Visible = instance.NewService(kube, &freshness.Tracker{Inventory: kube, Now: time.Now, Collector: freshness.NewHeartbeat(time.Now), Global: freshness.NewHeartbeat(time.Now)})
+		s.Access = access.New(authz.NewResolver(c.rules, nil, nil, nil))
 		s.Versions = []string{"v1.18.2", "v1.19.0"}
-		got, err := s.KarmadaVersions(t.Context())
+		got, err := s.KarmadaVersions(authz.WithUser(t.Context(), authz.User{Name: "carol"}))
 		if err != nil || len(got.Nodes) != c.want || got.Limited != (c.want > 0) {
 			t.Errorf("%s: got %+v, %v", c.reason, got, err)
 		}
