@@ -64,6 +64,7 @@ func TestInstanceDeleted(t *testing.T) {
 // TestLeaderGoneDuringDeletion kills the controller manager that leads while it
 // waits for the rows of a deleted Instance: the other one finishes the deletion.
 func TestLeaderGoneDuringDeletion(t *testing.T) {
+	longtest.Only(t, "TestInstanceDeleted waits for the rows too, and TestLeaderGone has another take over")
 	s := begin(t)
 	d := s.aboutToDelete(t, "beta")
 	leader := s.leader(t)

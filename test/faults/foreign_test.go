@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -25,6 +26,7 @@ const guest = "faults-guest"
 // TestForeignObjectInTheWay has another owner for what a new Instance would need. It
 // is left alone, the Instance says so, and goes on when it is out of the way.
 func TestForeignObjectInTheWay(t *testing.T) {
+	longtest.Only(t, "pkg/controllers tests against an API server what happens to objects of others")
 	name := kairshipv1alpha1.VirtualClusterName(guest)
 	for _, tt := range []struct {
 		name    string

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
@@ -167,6 +168,7 @@ func isFresh(f freshness) error {
 // does not have: what was created right after the restart, before the collector
 // noticed it.
 func TestFreshnessOfADeadInstance(t *testing.T) {
+	longtest.Only(t, "test/truth holds every claim of freshness against the clusters while instances are away")
 	s := begin(t)
 	servers := []*sampler{newSampler(t, "the server", s.api), newSampler(t, "another server", gql.New(s.startServer(t), s.Token(t, "admin")))}
 	look := func(ctx context.Context, created string, check func(*claims) error) error {
@@ -266,6 +268,7 @@ func (c *claims) current() error {
 // a moment after the kill until the next process follows the cluster again: the record
 // in which the dead one said that all is well is no proof.
 func TestFreshnessOfADeadCollector(t *testing.T) {
+	longtest.Only(t, "test/truth holds every claim of freshness against the clusters while the collector is away")
 	s := begin(t)
 	server := newSampler(t, "the server", s.api)
 	poll.Until(t, noticeWithin, "everything is fresh", func(ctx context.Context) error {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	moves "github.com/kairship-io/kairship/pkg/fleet/moving"
 	"github.com/kairship-io/kairship/test/internal/gql"
@@ -139,6 +140,7 @@ func TestMoveOutlivesEverything(t *testing.T) {
 // TestDrainOutlivesEverything drains a member cluster while no controller manager runs, and kills the API server. Nothing of
 // the only member of beta can leave: what leaves a cluster and comes back is made anew, and the fleet has to be as before.
 func TestDrainOutlivesEverything(t *testing.T) {
+	longtest.Only(t, "TestMoveOutlivesEverything is about the same controller")
 	s := begin(t)
 	taint := func(ctx context.Context) (*corev1.Taint, error) {
 		c := &clusterv1alpha1.Cluster{}

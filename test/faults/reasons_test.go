@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
@@ -21,6 +22,7 @@ import (
 // TestReasonsOfAMember takes the credentials for m1 from alpha, and then m1 itself, and reads from the explanations
 // why nothing comes to m1.
 func TestReasonsOfAMember(t *testing.T) {
+	longtest.Only(t, "test/suite has the other reasons")
 	s := begin(t)
 	alpha, m1 := s.at["alpha"], s.at["m1"]
 	const ns = "faults-reasons"

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/fleet"
@@ -27,6 +28,7 @@ const rotatesWithin = 10 * time.Second
 // They are used within seconds, and no data is lost on the way; that they are
 // the ones that are used shows when they are revoked.
 func TestCredentialsRotated(t *testing.T) {
+	longtest.Only(t, "test/controllers and test/proxy replace credentials too")
 	s := begin(t)
 	global := s.Client(t, "global")
 	secret := s.credentialsOf(t, global, "alpha")
