@@ -12,14 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/consistency"
 )
 
 const (
-	// load is how long everybody is at it.
-	load = 60 * time.Second
 	// convergeTimeout bounds how long the last event may take to reach everybody.
 	convergeTimeout = 30 * time.Second
 
@@ -27,7 +26,15 @@ const (
 	subscribers = 4 // Of each transport.
 )
 
-// TestRollout replaces both replicas, one after the other, in a minute in which people
+// loadFor is how long everybody is at it.
+func loadFor() time.Duration {
+	if longtest.On() {
+		return time.Minute
+	}
+	return 30 * time.Second
+}
+
+// TestRollout replaces both replicas, one after the other, while people
 // read, write and subscribe, and the key that replicas seal with. No request may fail,
 // and no event may be lost.
 func TestRollout(t *testing.T) {
@@ -68,7 +75,7 @@ func TestRollout(t *testing.T) {
 		}
 	}
 
-	begun := time.Now()
+	begun, load := time.Now(), loadFor()
 	const replacements = 2
 	s.replaceKey(t)
 	for i := range replacements {
