@@ -19,7 +19,7 @@ import (
 )
 
 // errMissing means that a container has no log to read: it has not started, had no run before this
-// one, or its pod no longer exists. It is no failure of the member.
+// one, or its pod has no node yet or no longer exists. It is no failure of the member.
 var errMissing = errors.New("there is no log")
 
 // request is what is asked about a container.
@@ -60,6 +60,8 @@ func refusal(r *request, refused *memberproxy.RefusalError) error {
 	switch {
 	case refused.Code == http.StatusNotFound && !refused.ByInstance:
 		return fmt.Errorf("%w: the pod no longer exists", errMissing)
+	case refused.Code == http.StatusNoContent: // So says an API server of a pod that no scheduler has placed.
+		return fmt.Errorf("%w: the pod has no node yet", errMissing)
 	case refused.Code == http.StatusBadRequest && r.previous:
 		return fmt.Errorf("%w: the container had no run before this one", errMissing)
 	case refused.Code == http.StatusBadRequest:

@@ -86,8 +86,12 @@ func texts(lines []Line) []string {
 func TestReadMerges(t *testing.T) {
 	m := &members{at: map[string]http.HandlerFunc{
 		"m1": func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Query().Get("container") == "init" {
+			switch r.URL.Query().Get("container") {
+			case "init":
 				refuse(w, http.StatusBadRequest, "")
+				return
+			case "waiting":
+				w.WriteHeader(http.StatusNoContent)
 				return
 			}
 			_, _ = io.WriteString(w, second(1)+"one\n"+second(5)+"five\n"+second(5)+"and more\nwithout a time\n")
@@ -100,7 +104,7 @@ func TestReadMerges(t *testing.T) {
 	}}
 	s, ctx := serviceOver(t, m)
 	found := &targets{containers: []target{
-		container("m1", "a", "main"), container("m1", "a", "init"), container("m2", "b", "main"), container("m3", "c", "main"),
+		container("m1", "a", "main"), container("m1", "a", "init"), container("m1", "w", "waiting"), container("m2", "b", "main"), container("m3", "c", "main"),
 		container("m3", "d", "main"), container("m4", "e", "main"), container("m5", "f", "main"), container("m6", "g", "main"), container("m7", "h", "main"),
 	}}
 	tail := 7
@@ -124,7 +128,7 @@ func TestReadMerges(t *testing.T) {
 	silent := `member cluster "m5" does not answer through instance "alpha"`
 	left := `member cluster "m7" is no longer joined to instance "alpha"`
 	if d := cmp.Diff([]string{
-		"m1/a/init the container has not started, or the node cannot read its log", "m3/c/main " + reach, "m3/d/main " + reach,
+		"m1/a/init the container has not started, or the node cannot read its log", "m1/w/waiting the pod has no node yet", "m3/c/main " + reach, "m3/d/main " + reach,
 		"m4/e/main " + inside, "m5/f/main " + silent, "m6/g/main the pod no longer exists", "m7/h/main " + left,
 	}, omitted); d != "" {
 		t.Errorf("omitted (-want +got):\n%s", d)
@@ -139,8 +143,8 @@ func TestReadMerges(t *testing.T) {
 	}, failed); d != "" {
 		t.Errorf("one error for each member that failed (-want +got):\n%s", d)
 	}
-	if len(m.asked) != 9 || m.user != "alice" {
-		t.Errorf("%d requests for 9 containers, as %q", len(m.asked), m.user)
+	if len(m.asked) != 10 || m.user != "alice" {
+		t.Errorf("%d requests for 10 containers, as %q", len(m.asked), m.user)
 	}
 	if want := "m2 /api/v1/namespaces/shop/pods/b/log?container=main&tailLines=7&timestamps=true"; !slices.Contains(m.asked, want) {
 		t.Errorf("not asked %q: %q", want, m.asked)
