@@ -1,6 +1,6 @@
 import { Box, Button, Group } from '@mantine/core';
-import { Background, Controls, Handle, Position, ReactFlow, type Edge, type Node, type NodeProps } from '@xyflow/react';
-import { useMemo, useState, type ReactElement } from 'react';
+import { Background, Controls, Handle, Position, ReactFlow, type Edge, type Node, type NodeProps, type ReactFlowInstance } from '@xyflow/react';
+import { useEffect, useMemo, useState, type ReactElement } from 'react';
 
 import { useT } from '../app/i18n.ts';
 import { atOnce, layout, type Box as Part, type Workload } from './layout.ts';
@@ -33,6 +33,8 @@ function PartBox({ data }: NodeProps<PartNode>): ReactElement {
 
 const nodeTypes = { part: PartBox };
 
+const fit = (nodes: PartNode[]) => ({ nodes, maxZoom: 1, padding: 0.1 });
+
 /** Graph shows how the workload is propagated, from its template to its pods. */
 export function Graph({ workload }: { workload: Workload }): ReactElement {
   const t = useT();
@@ -57,8 +59,13 @@ export function Graph({ workload }: { workload: Workload }): ReactElement {
       ariaLabel: `${heading(part)}: ${title(part)} ${part.detail}`,
     }));
     const drawn: Edge[] = arrows.map(([source, target]) => ({ id: `${source}>${target}`, source, target }));
-    return { nodes: made, first: made.filter((n) => n.data.part.row < firstRows), edges: drawn, height: Math.min(640, Math.max(220, rows * rowHeight + 80)), hidden: boxes.find((b) => b.kind === 'folded')?.count ?? 0 };
+    return { nodes: made, first: made.filter((n) => n.data.part.row < firstRows), edges: drawn, height: Math.min(640, Math.max(220, Math.max(rows, workload.placements.length) * rowHeight + 80)), hidden: boxes.find((b) => b.kind === 'folded')?.count ?? 0 };
   }, [workload, steps, t]);
+  const [flow, setFlow] = useState<ReactFlowInstance<PartNode>>();
+  // The view moves when clusters are unfolded or folded, and stays where it is when something changes.
+  useEffect(() => {
+    void flow?.fitView(fit(first));
+  }, [flow, steps]);
   return (
     <Box>
       {(hidden > 0 || steps > 0) && (
@@ -77,12 +84,12 @@ export function Graph({ workload }: { workload: Workload }): ReactElement {
       )}
       <Box h={height} className="kairship-graph">
         <ReactFlow
-          key={steps}
           nodes={nodes}
           edges={edges}
           nodeTypes={nodeTypes}
+          onInit={setFlow}
           fitView
-          fitViewOptions={{ nodes: first, maxZoom: 1, padding: 0.1 }}
+          fitViewOptions={fit(first)}
           minZoom={0.1}
           nodesConnectable={false}
           onlyRenderVisibleElements
