@@ -199,7 +199,9 @@ try {
     await step(`all pages are accessible: light and dark, ${locale}`, async () => {
       const { page, close } = await world.newPage({ colorScheme: 'light', locale });
       await signIn(page, 'admin');
-      for (const path of pages) {
+      // Languages differ in their texts alone: the short form takes every third page of the second one.
+      const some = locale === 'en' || process.env.KAIRSHIP_LONG ? pages : pages.filter((_, i) => i % 3 === 0);
+      for (const path of some) {
         await page.goto(fleet.url + path);
         await page.getByRole('heading', { level: 1 }).waitFor();
         await page.waitForLoadState('load');
