@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
@@ -31,9 +30,6 @@ const karmadaNotices = 15 * time.Second
 func TestRotatedCredentials(t *testing.T) {
 	for _, how := range []v1alpha1.JoinCredentials{v1alpha1.JoinWithServiceAccount, v1alpha1.JoinWithGiven} {
 		t.Run(string(how), func(t *testing.T) {
-			if how == v1alpha1.JoinWithGiven {
-				longtest.Only(t, "with an account of the instance's own it takes the same way")
-			}
 			s := openImports(t)
 			s.restoreM3()
 			s.edit("m3", func(spec *v1alpha1.ClusterSpec) { spec.Join = &v1alpha1.ClusterJoin{Credentials: how} })

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/fleet"
@@ -38,9 +37,6 @@ func TestAnInstanceGoesAndComesBack(t *testing.T) {
 		},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			if c.what == "hanging" {
-				longtest.Only(t, "test/proxy and test/bindings have an instance that hangs")
-			}
 			inner := *w
 			inner.T = t
 			begun := time.Now()

@@ -143,7 +143,7 @@ func (s *scene) unread(t *testing.T, gone string) {
 // TestInstanceHangs stops the API server of an instance without ending it: what
 // hangs must cost an answer no more time than what is stopped.
 func TestInstanceHangs(t *testing.T) {
-	longtest.Only(t, "the index takes more than a minute to notice that it goes on, and TestIndexHangs and test/bindings have what hangs")
+	longtest.Only(t, "the index takes more than a minute to notice that it goes on, and test/controllers and test/proxy have an instance that hangs")
 	s := begin(t)
 	readme := readmeQuery(t)
 

@@ -59,7 +59,9 @@ export function Graph({ workload }: { workload: Workload }): ReactElement {
       ariaLabel: `${heading(part)}: ${title(part)} ${part.detail}`,
     }));
     const drawn: Edge[] = arrows.map(([source, target]) => ({ id: `${source}>${target}`, source, target }));
-    return { nodes: made, first: made.filter((n) => n.data.part.row < firstRows), edges: drawn, height: Math.min(640, Math.max(220, Math.max(rows, workload.placements.length) * rowHeight + 80)), hidden: boxes.find((b) => b.kind === 'folded')?.count ?? 0 };
+    // Folding keeps the height: a view that fits a higher graph would be out of sight in a lower one.
+    const height = Math.min(640, Math.max(220, Math.max(rows, workload.placements.length) * rowHeight + 80));
+    return { nodes: made, first: made.filter((n) => n.data.part.row < firstRows), edges: drawn, height, hidden: boxes.find((b) => b.kind === 'folded')?.count ?? 0 };
   }, [workload, steps, t]);
   const [flow, setFlow] = useState<ReactFlowInstance<PartNode>>();
   // The view moves when clusters are unfolded or folded, and stays where it is when something changes.
