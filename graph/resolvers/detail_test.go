@@ -28,8 +28,8 @@ func TestWhatOneWorkloadNeeds(t *testing.T) {
 		want      workload.Needs
 	}{
 		{`name`, least()},
-		{`health ... on Deployment { images }`, least(known, status)},
-		{`placements { object { pods { name } yaml } }`, least(status, pods, wholeObjects)},
+		{`health ... on Deployment { images }`, more(known, status)},
+		{`placements { object { pods { name } yaml } }`, more(status, pods, wholeObjects)},
 	} {
 		var got workload.Needs
 		answered(t, world().with(intercept{"Instance.workload": func(ctx context.Context, _ *graphql.FieldContext) (any, error) {

@@ -121,6 +121,14 @@ func (s selection) templateDetail() index.Detail {
 	return index.Metadata
 }
 
+// briefFields are the fields of workloads that are made of their names, versions, labels and times of creation.
+var briefFields = []string{"__typename", "id", "instance", "kind", "namespace", "name", "labels", "createdAt", "resourceVersion", "freshness"}
+
+// brief reports whether no other fields of workloads are selected.
+func (s selection) brief() bool {
+	return !slices.ContainsFunc(s.fields, func(f graphql.CollectedField) bool { return !slices.Contains(briefFields, f.Name) })
+}
+
 // detailOf is how much of an object is selected, by what is selected below its
 // field. It is asked once for the page, to read ahead, and for each object, to
 // find what was read; so it does with the document as it is.
@@ -268,6 +276,7 @@ func (s selection) needs() workload.Needs {
 	placements := s.under("placements")
 	needs := workload.Needs{
 		Template:         s.templateDetail(),
+		Brief:            s.brief(),
 		Policy:           s.has("policy"),
 		PolicyDetail:     detailOf(policyDetail).under(s, "policy"),
 		Binding:          s.has("binding"),

@@ -15,10 +15,17 @@ import (
 
 // least is what is needed of workloads of which nothing is asked.
 func least(changes ...func(*workload.Needs)) workload.Needs {
-	needs := workload.Needs{Template: index.Metadata, PolicyDetail: index.Metadata, OverrideDetail: index.Metadata, ObjectDetail: index.Metadata}
+	needs := workload.Needs{Template: index.Metadata, PolicyDetail: index.Metadata, OverrideDetail: index.Metadata, ObjectDetail: index.Metadata, Brief: true}
 	for _, change := range changes {
 		change(&needs)
 	}
+	return needs
+}
+
+// more is what is needed of workloads of which more is asked than what names them, their versions, labels and times.
+func more(changes ...func(*workload.Needs)) workload.Needs {
+	needs := least(changes...)
+	needs.Brief = false
 	return needs
 }
 
@@ -63,40 +70,43 @@ func TestWhatListsOfWorkloadsNeed(t *testing.T) {
 		why  string
 	}{
 		{"names", `nodes { name namespace id labels { key } }`, "", least(), "metadata has them"},
+		{"annotations", `nodes { name annotations { key } }`, "", more(), "they are in the templates"},
+		{"annotations of one kind", `nodes { name ... on Job { annotations { key } } }`, "", more(), "they are in the templates"},
+		{"annotations in a fragment", `edges { node { name ...F } }`, "fragment F on Workload { deleting }", more(), "a fragment is what it holds"},
 		{"nothing of the items", `pageInfo { endCursor }`, "", least(), "a page has a place whatever is on it"},
 		{"count", `totalCount`, "", least(count), "the count was selected"},
 		{"count by another name", `number: totalCount`, "", least(count), "an alias is the same field"},
 		{"count of no object", `totalCount @skip(if: true)`, "", least(), "it is skipped"},
-		{"images", `nodes { images }`, "", least(known), "the index knows images"},
-		{"template", `nodes { template { replicas containers { image } } }`, "", least(known), "the index knows replicas and containers"},
-		{"manifest", `nodes { manifest }`, "", least(whole), "the index may not know all of a manifest"},
-		{"YAML and images", `nodes { images yaml }`, "", least(whole), "the most of what is asked"},
-		{"edges", `edges { node { binding { id } } cursor }`, "", least(bindings), "edges lead to the same items"},
-		{"nodes and edges", `nodes { images } edges { node { health } }`, "", least(known, status), "both"},
-		{"health", `nodes { health }`, "", least(status), "the state is computed"},
-		{"replicas", `nodes { replicas { ready } }`, "", least(status), "the state is computed"},
-		{"fragment", `nodes { ...F }`, "fragment F on Workload { health policy { id } }", least(status, somePolicies), "a fragment is what it holds"},
-		{"fragment on the connection", `...F`, "fragment F on WorkloadConnection { nodes { binding { id } } totalCount }", least(bindings, count), "on any level"},
-		{"inline fragment", `nodes { ... on CronJob { schedule } ... on Job { completions } }`, "", least(known), "whichever kind a workload is"},
-		{"inline fragment without type", `nodes { ... { health } }`, "", least(status), "it is for all"},
-		{"fragment on Node", `nodes { ... on Node { id } ... on Deployment { manifest } }`, "", least(whole), "whichever interface"},
-		{"included", `nodes { health @include(if: $on) }`, "true", least(status), "the variable says so"},
+		{"images", `nodes { images }`, "", more(known), "the index knows images"},
+		{"template", `nodes { template { replicas containers { image } } }`, "", more(known), "the index knows replicas and containers"},
+		{"manifest", `nodes { manifest }`, "", more(whole), "the index may not know all of a manifest"},
+		{"YAML and images", `nodes { images yaml }`, "", more(whole), "the most of what is asked"},
+		{"edges", `edges { node { binding { id } } cursor }`, "", more(bindings), "edges lead to the same items"},
+		{"nodes and edges", `nodes { images } edges { node { health } }`, "", more(known, status), "both"},
+		{"health", `nodes { health }`, "", more(status), "the state is computed"},
+		{"replicas", `nodes { replicas { ready } }`, "", more(status), "the state is computed"},
+		{"fragment", `nodes { ...F }`, "fragment F on Workload { health policy { id } }", more(status, somePolicies), "a fragment is what it holds"},
+		{"fragment on the connection", `...F`, "fragment F on WorkloadConnection { nodes { binding { id } } totalCount }", more(bindings, count), "on any level"},
+		{"inline fragment", `nodes { ... on CronJob { schedule } ... on Job { completions } }`, "", more(known), "whichever kind a workload is"},
+		{"inline fragment without type", `nodes { ... { health } }`, "", more(status), "it is for all"},
+		{"fragment on Node", `nodes { ... on Node { id } ... on Deployment { manifest } }`, "", more(whole), "whichever interface"},
+		{"included", `nodes { health @include(if: $on) }`, "true", more(status), "the variable says so"},
 		{"not included", `nodes { health @include(if: $on) }`, "false", least(), "the variable says so"},
 		{"fragment that is skipped", `nodes { ... @skip(if: $on) { health } name }`, "true", least(), "what is in it is not asked for"},
-		{"policy, by name", `nodes { policy { __typename id namespace name } }`, "", least(somePolicies), "its metadata suffices"},
-		{"policy", `nodes { policy { ... on PropagationPolicy { spec { preemption } } } }`, "", least(somePolicies, wholePolicies), "the spec is not in the metadata"},
-		{"two policies", `nodes { a: policy { name } b: policy { ... on ClusterPropagationPolicy { spec { preemption } } } }`, "", least(somePolicies, wholePolicies), "the most of what is asked"},
-		{"placements", `nodes { placements { clusterName ready } }`, "", least(status), "they are part of the state"},
-		{"member clusters", `nodes { placements { memberCluster { name } } }`, "", least(status, memberClusters), "one for each placement"},
-		{"overrides", `nodes { placements { overrides { policyName } } }`, "", least(status, overrides), "the Works name them"},
-		{"override policies", `nodes { overridePolicies { name } }`, "", least(status, overrides, overridePolicies), "the Works name them"},
-		{"override somePolicies, whole", `nodes { placements { overrides { policy { ... on OverridePolicy { spec { overrideRules { targetCluster { clusterNames } } } } } } } }`, "", least(status, overrides, overridePolicies, wholeOverrides), "the spec is not in the metadata"},
-		{"objects", `nodes { placements { object { name } } }`, "", least(status, objects), "those that belong to the workload"},
-		{"objects, with images", `nodes { placements { object { name images } } }`, "", least(status, knownObjects), "the images are not in the metadata"},
-		{"objects, whole", `nodes { placements { object { manifest } } }`, "", least(status, wholeObjects), "the index may not know all of a manifest"},
-		{"pods", `nodes { placements { object { pods { name } } } }`, "", least(status, pods), "of each object"},
-		{"the members of pods", `nodes { placements { object { pods { clusterName memberCluster { name } } } } }`, "", least(status, pods, memberClusters), "those of the placements"},
-		{"placements by two names", `nodes { a: placements { clusterName } b: placements { p: object { q: pods { name } } } }`, "", least(status, pods), "all of them count"},
+		{"policy, by name", `nodes { policy { __typename id namespace name } }`, "", more(somePolicies), "its metadata suffices"},
+		{"policy", `nodes { policy { ... on PropagationPolicy { spec { preemption } } } }`, "", more(somePolicies, wholePolicies), "the spec is not in the metadata"},
+		{"two policies", `nodes { a: policy { name } b: policy { ... on ClusterPropagationPolicy { spec { preemption } } } }`, "", more(somePolicies, wholePolicies), "the most of what is asked"},
+		{"placements", `nodes { placements { clusterName ready } }`, "", more(status), "they are part of the state"},
+		{"member clusters", `nodes { placements { memberCluster { name } } }`, "", more(status, memberClusters), "one for each placement"},
+		{"overrides", `nodes { placements { overrides { policyName } } }`, "", more(status, overrides), "the Works name them"},
+		{"override policies", `nodes { overridePolicies { name } }`, "", more(status, overrides, overridePolicies), "the Works name them"},
+		{"override somePolicies, whole", `nodes { placements { overrides { policy { ... on OverridePolicy { spec { overrideRules { targetCluster { clusterNames } } } } } } } }`, "", more(status, overrides, overridePolicies, wholeOverrides), "the spec is not in the metadata"},
+		{"objects", `nodes { placements { object { name } } }`, "", more(status, objects), "those that belong to the workload"},
+		{"objects, with images", `nodes { placements { object { name images } } }`, "", more(status, knownObjects), "the images are not in the metadata"},
+		{"objects, whole", `nodes { placements { object { manifest } } }`, "", more(status, wholeObjects), "the index may not know all of a manifest"},
+		{"pods", `nodes { placements { object { pods { name } } } }`, "", more(status, pods), "of each object"},
+		{"the members of pods", `nodes { placements { object { pods { clusterName memberCluster { name } } } } }`, "", more(status, pods, memberClusters), "those of the placements"},
+		{"placements by two names", `nodes { a: placements { clusterName } b: placements { p: object { q: pods { name } } } }`, "", more(status, pods), "all of them count"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			head, fragments, variables := "query", tt.more, ""

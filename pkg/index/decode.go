@@ -156,6 +156,18 @@ func NewProjected(cluster string, t Type, text []byte, state *projection.State, 
 	return o, nil
 }
 
+// NewBrief makes an Object of what the projection has of a workload besides its template. Its metadata has nothing
+// but what names it, its version, its labels and when it was created.
+func NewBrief(key Key, of *projection.Identity, createdAt int64, state *projection.State, asOf time.Time) *Object {
+	return &Object{
+		Cluster: key.Cluster, APIVersion: key.Type.GroupVersionResource().GroupVersion().String(), Kind: key.Type.Kind, detail: Metadata, State: state, AsOf: asOf,
+		Meta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: key.Name, UID: types.UID(of.UID), ResourceVersion: of.ResourceVersion, Labels: of.Labels,
+			CreationTimestamp: metav1.Unix(createdAt, 0),
+		},
+	}
+}
+
 // NewPod makes an Object of the row that the projection has of a pod at a moment. It has the metadata
 // that lists show, and no manifest.
 func NewPod(row *projection.PodItem, asOf time.Time) *Object {

@@ -272,6 +272,9 @@ type ListQuery struct { //nolint:recvcheck // Most methods make a changed copy; 
 	WithCount bool
 	// Detail is how much of the objects to read.
 	Detail Detail
+	// Brief reports that of the metadata no more is needed than names, UIDs, versions, labels and times of
+	// creation. It makes a difference only to lists of Metadata that the projection answers.
+	Brief bool `json:",omitempty"`
 	// Projected has the list made from the projection, which knows the states of workloads and
 	// the pods of instances, and not from the index, which does not; nil for any other list.
 	Projected *Projected

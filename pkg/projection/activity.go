@@ -151,7 +151,7 @@ func (db *DB) Activity(ctx context.Context, q *ActivityQuery) (*ActivityPage, er
 		position = " AND a.id < " + s.value(q.Before)
 	}
 	entry := slices.Concat(activityColumns, []column{{"instance_uid", text}, {"id", bigint}, {"at", double}})
-	page := "SELECT " + names("a.", entry) + " FROM kairship.activity a WHERE " + where + position + " ORDER BY a.id DESC LIMIT " + s.value(q.Limit+1)
+	page := "SELECT " + names("a.", entry) + " FROM kairship.activity a WHERE " + where + position + " ORDER BY a.id DESC" + s.limit(q.Limit+1)
 	statement := "SELECT c.total, p.id, " + db.object(of{"p", entry}) + " FROM (SELECT " + count + " AS total) c LEFT JOIN (" + page + ") p ON true ORDER BY p.id DESC"
 	if s.err != nil {
 		return nil, s.err

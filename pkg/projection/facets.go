@@ -93,7 +93,7 @@ func (s *statement) readFacets(ctx context.Context, at *Moment, text string, fac
 
 // facets is the statement that counts by fields.
 func (s *statement) facets(q *Query, fields []FacetField, values int) (string, error) {
-	reach, where, limit := s.reach(q), s.where(q), s.value(values)
+	reach, where, limit := s.reach(q), s.where(q), s.limit(values)
 	parts := make([]string, len(fields))
 	for i, field := range fields {
 		from, value, ok := s.facet(field)
@@ -113,7 +113,7 @@ func (s *statement) topValues(facet int, from, value, limit string) string {
 		bytes = ` COLLATE "C"`
 	}
 	return "SELECT " + strconv.Itoa(facet) + " AS facet, h.value, h.n, h.total FROM (SELECT g.value, g.n, count(*) OVER () AS total FROM (SELECT " +
-		value + " AS value, CAST(sum(w.n) AS bigint) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
+		value + " AS value, CAST(sum(w.n) AS bigint) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + limit + ") h"
 }
 
 // counted selects the columns that some fields are counted by, and the number n of workloads

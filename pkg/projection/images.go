@@ -146,7 +146,7 @@ func (s *statement) imagePage(q *ImageQuery) string {
 		position = " WHERE true" + s.follows(columns, after, q.Order.Desc)
 	}
 	by := ordered(columns, q.Order.Desc)
-	s.define("page", "SELECT g.image, g.pods, g.workloads, row_number() OVER (ORDER BY "+by+") AS place FROM image g"+position+" ORDER BY "+by+" LIMIT "+s.value(q.Limit+1))
+	s.define("page", "SELECT g.image, g.pods, g.workloads, row_number() OVER (ORDER BY "+by+") AS place FROM image g"+position+" ORDER BY "+by+s.limit(q.Limit+1))
 	parts := []string{"SELECT 0 AS part, g.place, 0 AS n, g.image, g.pods, g.workloads, '' AS instance, '' AS namespace, '' AS name, '' AS kind FROM page g"}
 	if q.MostWorkloads > 0 {
 		key := "w.instance, w.namespace, w.name, w.kind"

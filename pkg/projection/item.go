@@ -1,5 +1,7 @@
 package projection
 
+import "slices"
+
 // State is the state of a workload, and the version of its template that it was computed for.
 type State struct {
 	WorkloadKey
@@ -17,9 +19,12 @@ type State struct {
 	BindingID       string      `json:"binding_id"`
 }
 
-// stateColumns and stateDocColumns are the columns of a State, by table.
+// stateColumns and stateDocColumns are the columns of a State, versionColumns and labelColumns those of an Identity;
+// all but stateDocColumns are in the table workload.
 var (
-	stateColumns    = []column{{"uid", text}, {"resource_version", text}, {"health", text}}
+	versionColumns  = []column{{"uid", text}, {"resource_version", text}}
+	labelColumns    = []column{{"label_kv", list}}
+	stateColumns    = slices.Concat(versionColumns, []column{{"health", text}})
 	stateDocColumns = []column{
 		{"message", text}, {"suspended", boolean}, {"desired", integer}, {"updated", integer}, {"ready", integer}, {"available", integer}, {"placements", document},
 		{"binding_id", text},

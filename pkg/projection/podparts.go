@@ -50,7 +50,7 @@ func (s *statement) podPages(q *PodQuery, parts []Part) string {
 	}
 	by := ordered(columns, q.Order.Desc)
 	page := func(selected string) string {
-		return "SELECT " + selected + " FROM " + from + s.podsAfter(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1)
+		return "SELECT " + selected + " FROM " + from + s.podsAfter(q, columns) + " ORDER BY " + by + s.limit(q.Limit+1)
 	}
 	var rows string
 	if s.db.postgres {

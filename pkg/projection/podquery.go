@@ -191,19 +191,24 @@ func (found *PodSelection) cut(limit int) {
 }
 
 func itemOf(pod *PodRow) PodItem {
-	item := PodItem{
+	return PodItem{
 		PodPosition: PodPosition{
 			PodKey:    PodKey{Instance: pod.Instance, Cluster: pod.Cluster, Namespace: pod.Namespace, Name: pod.Name},
 			CreatedAt: pod.CreatedAt, Restarts: pod.Restarts,
 		},
 		UID: pod.UID, ResourceVersion: pod.ResourceVersion, Phase: pod.Phase, Ready: pod.Ready, NodeName: pod.Node, PodIP: pod.PodIP,
-		Message: pod.Message, Labels: make(map[string]string, len(pod.LabelKV)), Images: pod.Images,
+		Message: pod.Message, Labels: labelsOf(pod.LabelKV), Images: pod.Images,
 	}
-	for _, label := range pod.LabelKV {
-		key, value, _ := strings.Cut(label, "=")
-		item.Labels[key] = value
+}
+
+// labelsOf are the labels of a column label_kv.
+func labelsOf(pairs []string) map[string]string {
+	all := make(map[string]string, len(pairs))
+	for _, pair := range pairs {
+		key, value, _ := strings.Cut(pair, "=")
+		all[key] = value
 	}
-	return item
+	return all
 }
 
 // shownPodColumns are the columns of an item.
@@ -227,7 +232,7 @@ func (s *statement) podPage(q *PodQuery) string {
 		from = "kairship.pod w WHERE +(" + s.in("w.instance", q.Instances) + ")" // See the page of workloads.
 	}
 	by := ordered(columns, q.Order.Desc)
-	return "SELECT " + s.podMoment(len(q.Scopes) > 0) + ", " + count + ", " + s.podItem() + " FROM kairship.meta m LEFT JOIN (SELECT " + names("w.", podKey, shownPodColumns) + " FROM " + from + s.podsAfter(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) +
+	return "SELECT " + s.podMoment(len(q.Scopes) > 0) + ", " + count + ", " + s.podItem() + " FROM kairship.meta m LEFT JOIN (SELECT " + names("w.", podKey, shownPodColumns) + " FROM " + from + s.podsAfter(q, columns) + " ORDER BY " + by + s.limit(q.Limit+1) +
 		") w ON true" + oneMeta + " ORDER BY " + by
 }
 
@@ -406,7 +411,7 @@ var (
 // are counted once, and then by each field.
 func (s *statement) podFacets(q *PodQuery, fields []PodFacetField, values int) (string, error) {
 	selected := s.podsFrom(q) + s.podsWhere(q)
-	limit := s.value(values)
+	limit := s.limit(values)
 	var columns []string
 	parts := make([]string, len(fields))
 	for i, field := range fields {

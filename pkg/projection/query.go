@@ -65,6 +65,9 @@ type Query struct {
 type Show struct {
 	// States asks for their states, Objects for the templates.
 	States, Objects bool
+	// Identities asks for what the narrow table workload has of the templates. With Objects, the templates of
+	// custom workloads alone are read.
+	Identities bool
 }
 
 // Scope is a part of an instance: some of its namespaces.
@@ -124,6 +127,15 @@ type Item struct {
 	State *State
 	// Object is the template, as workload.Object reads it; nil if it was not asked for.
 	Object []byte
+	// Identity is nil if it was not asked for.
+	Identity *Identity
+}
+
+// Identity is what is known of a template without reading it.
+type Identity struct {
+	UID             string
+	ResourceVersion string
+	Labels          map[string]string
 }
 
 // Selection is a page of the workloads that a Query selects.
@@ -190,8 +202,8 @@ func (s *statement) page(q *Query) string {
 		// an expression that begins with +, and so reads the index of the order as far as the page goes.
 		from = "kairship.workload w WHERE +(" + reach.condition + ")"
 	}
-	return "SELECT " + s.db.moment(q.since()) + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(q.Order.Field) + " FROM " +
-		from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
+	return "SELECT " + s.db.moment(q.since()) + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(q.Order.Field, q.Show) + " FROM " +
+		from + s.after(q, columns) + " ORDER BY " + by + s.limit(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
 }
 
 // Part is a part of a list.
@@ -209,6 +221,13 @@ type Part struct {
 // SelectParts reads the same page of several parts, with one statement. The query's own
 // Instances and Scopes are ignored.
 func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Selection, Moment, error) {
+	if len(parts) == 1 {
+		page, err := db.Select(ctx, q.within(&parts[0]))
+		if err != nil {
+			return nil, Moment{}, err
+		}
+		return []Selection{*page}, page.Moment, nil
+	}
 	s := &statement{db: db}
 	text := s.pages(q, parts)
 	found := make([]Selection, len(parts))
@@ -234,6 +253,19 @@ func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Select
 	return found, at, nil
 }
 
+// within is the query of one part, which costs a third less than as a list of parts (BenchmarkSelect).
+func (q *Query) within(part *Part) *Query {
+	narrow := *q
+	narrow.Instances, narrow.Scopes = []string{part.Instance}, nil
+	if part.Namespaces != nil {
+		narrow.Instances, narrow.Scopes = nil, []Scope{{part.Instance, part.Namespaces}}
+	}
+	if part.Label != "" {
+		narrow.Labels = append(slices.Clone(q.Labels), part.Label)
+	}
+	return &narrow
+}
+
 // pages is the statement that reads the same page of several parts.
 func (s *statement) pages(q *Query, parts []Part) string {
 	list := s.json(parts)
@@ -246,7 +278,7 @@ func (s *statement) pages(q *Query, parts []Part) string {
 	columns := s.order(q.Order.Field)
 	count := q.count(q.tallied() && !labelled, reach.condition+where, from)
 	by := ordered(columns, q.Order.Desc)
-	ids := s.array("SELECT w.id FROM " + from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1))
+	ids := s.array("SELECT w.id FROM " + from + s.after(q, columns) + " ORDER BY " + by + s.limit(q.Limit+1))
 	return "SELECT " + s.db.moment(q.since()) + ", p.n, p.count, " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT r.n, " + count + " AS count, " + ids + " AS ids FROM " +
 		s.parts(list) + ") p ON true LEFT JOIN " + s.elements("p.ids") + " ON true LEFT JOIN kairship.workload w ON w.id = e.value" + q.Show.beside() + oneMeta + " ORDER BY p.n, " + by
 }
@@ -260,7 +292,7 @@ func (db *DB) Find(ctx context.Context, keys []WorkloadKey, show Show) (*Selecti
 	if slices.ContainsFunc(keys, func(k WorkloadKey) bool { return isCustom(k.Kind) }) {
 		version = sinceCustom
 	}
-	text := "SELECT " + db.moment(version) + ", " + s.item(show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(ByNamespace) + " FROM " + db.rows(workloadKey) +
+	text := "SELECT " + db.moment(version) + ", " + s.item(show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(ByNamespace, show) + " FROM " + db.rows(workloadKey) +
 		" CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey) + ") w ON true" + show.beside() + oneMeta
 	found := &Selection{Items: make([]Item, 0, len(keys))}
 	return found, s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
@@ -274,14 +306,15 @@ func (db *DB) Find(ctx context.Context, keys []WorkloadKey, show Show) (*Selecti
 
 // pageColumns are the columns of the table workload of which a page in some order is made, beside
 // those of other tables.
-func pageColumns(order OrderField) string {
+func pageColumns(order OrderField, show Show) string {
 	columns := "w.id, w.created_at, " + names("w.", workloadKey, stateColumns)
 	switch order {
 	case ByReady:
 		columns += ", w.ready"
-	case ByRelevance:
+	case ByNamespace, ByName, ByCreation, ByHealth, ByRelevance:
+	}
+	if show.Identities || order == ByRelevance {
 		columns += ", w.label_kv"
-	case ByNamespace, ByName, ByCreation, ByHealth:
 	}
 	return columns
 }
@@ -305,11 +338,20 @@ const oneMeta = " WHERE m.id = 1"
 // item are the columns of an Item.
 func (s *statement) item(show Show) string {
 	state, object := []of{{"w", workloadKey}}, "NULL"
-	if show.States {
+	switch {
+	case show.States:
 		state = append(state, of{"w", stateColumns}, of{"d", stateDocColumns})
+	case show.Identities:
+		state = append(state, of{"w", versionColumns})
+	}
+	if show.Identities {
+		state = append(state, of{"w", labelColumns})
 	}
 	if show.Objects {
 		object = "CAST(o.object AS text)"
+		if show.Identities {
+			object = "CASE WHEN " + customKinds + " THEN " + object + " END"
+		}
 	}
 	return "w.created_at, " + s.db.object(state...) + ", " + object
 }
@@ -326,13 +368,22 @@ func (found *Selection) add(one *scanned) error {
 	if !one.created.Valid {
 		return nil
 	}
-	item, state := Item{Object: one.object}, &State{}
-	if err := jsonv2.Unmarshal(one.state, state); err != nil {
+	item := Item{Object: one.object}
+	var row struct {
+		State
+
+		LabelKV []string `json:"label_kv"`
+	}
+	if err := jsonv2.Unmarshal(one.state, &row); err != nil {
 		return fmt.Errorf("reading the state of a workload: %w", err)
 	}
+	state := &row.State
 	item.Position = Position{WorkloadKey: state.WorkloadKey, CreatedAt: one.created.Int64}
 	if state.Health != "" {
 		item.State, item.Severity, item.Ready = state, Severity(state.Health), state.Ready
+	}
+	if row.LabelKV != nil {
+		item.Identity = &Identity{UID: state.UID, ResourceVersion: state.ResourceVersion, Labels: labelsOf(row.LabelKV)}
 	}
 	found.Items = append(found.Items, item)
 	return nil

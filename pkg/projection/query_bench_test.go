@@ -47,6 +47,15 @@ func BenchmarkSelect(b *testing.B) {
 					}
 				}
 			})
+			b.Run("page-of-two-parts", func(b *testing.B) {
+				q := &projection.Query{Limit: 50, Show: projection.Show{States: true, Objects: true}}
+				for b.Loop() {
+					found, _, err := db.SelectParts(context.Background(), q, []projection.Part{{Instance: instances[0]}, {Instance: "none"}})
+					if err != nil || len(found[0].Items) != 50 {
+						b.Fatalf("got %+v, %v", found, err)
+					}
+				}
+			})
 			for _, q := range []struct {
 				name  string
 				query projection.Query

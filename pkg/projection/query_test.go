@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func rows() []projection.Workload {
 				Name: fmt.Sprintf("%s-%d", names[i%len(names)], i/6), Kind: []string{"DEPLOYMENT", "JOB", "CRON_JOB", "STATEFUL_SET"}[i%4],
 			},
 			WorkloadState: projection.WorkloadState{
-				Health: []string{"HEALTHY", "DEGRADED", "PROGRESSING"}[i%3], CreatedAt: int64(1000 + i/4), LabelKV: []string{fmt.Sprintf("app=app%d", i%5)}, Clusters: []string{}, Scheduled: [][]string{{}, {"m1"}, {"m1", "m2"}}[i%3], Projection: projection.Version, Drifted: i%7 == 0,
+				Health: []string{"HEALTHY", "DEGRADED", "PROGRESSING"}[i%3], UID: fmt.Sprintf("uid-%d", i), ResourceVersion: strconv.Itoa(i), CreatedAt: int64(1000 + i/4), LabelKV: []string{fmt.Sprintf("app=app%d", i%5)}, Clusters: []string{}, Scheduled: [][]string{{}, {"m1"}, {"m1", "m2"}}[i%3], Projection: projection.Version, Drifted: i%7 == 0,
 			},
 			WorkloadDoc: projection.WorkloadDoc{
 				Labels: map[string]string{"app": fmt.Sprintf("app%d", i%5)}, Images: []string{}, Placements: []projection.Placement{}, Ready: int32(i % 3),
@@ -297,7 +298,55 @@ func TestSelectWithoutStates(t *testing.T) {
 	})
 }
 
-// TestSelectSaysHowLate: a page says how old the oldest change is that it may lack.
+// TestSelectIdentities: labels and versions are read without states and templates, in each order and with parts.
+func TestSelectIdentities(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		all := rows()
+		db := filled(t, index, all)
+		check := func(name string, items []projection.Item, show projection.Show) {
+			t.Helper()
+			if len(items) == 0 {
+				t.Fatalf("%s: no items", name)
+			}
+			for _, item := range items {
+				of := all[slices.IndexFunc(all, func(w projection.Workload) bool { return w.WorkloadKey == item.WorkloadKey })]
+				want := &projection.Identity{UID: of.UID, ResourceVersion: of.ResourceVersion, Labels: map[string]string{}}
+				for _, pair := range of.LabelKV {
+					key, value, _ := strings.Cut(pair, "=")
+					want.Labels[key] = value
+				}
+				if diff := gocmp.Diff(want, item.Identity); diff != "" {
+					t.Errorf("%s: %s (-want +got):\n%s", name, item.Name, diff)
+				}
+				if custom := strings.Contains(item.Kind, "."); (item.State != nil) != show.States || (item.Object != nil) != (show.Objects && custom) {
+					t.Errorf("%s: got %+v", name, item)
+				}
+			}
+		}
+		for _, show := range []projection.Show{{Identities: true}, {Identities: true, States: true}, {Identities: true, Objects: true}} {
+			for field := projection.ByNamespace; field <= projection.ByRelevance; field++ {
+				for _, confined := range []bool{false, true} {
+					page, err := db.Select(t.Context(), &projection.Query{Instances: everywhere, Limit: 100, Order: projection.Order{Field: field}, Relevant: "a", Confined: confined, Show: show})
+					if err != nil {
+						t.Fatal(err)
+					}
+					check(fmt.Sprintf("order %d, confined %t, %+v", field, confined, show), page.Items, show)
+				}
+			}
+			parts, _, err := db.SelectParts(t.Context(), &projection.Query{Limit: 100, Show: show}, []projection.Part{{Instance: everywhere[0]}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			check("parts", parts[0].Items, show)
+			found, err := db.Find(t.Context(), []projection.WorkloadKey{all[0].WorkloadKey}, show)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check("find", found.Items, show)
+		}
+	})
+}
+
 func TestPageOfSQLiteIsReadInItsOrder(t *testing.T) {
 	db := filled(t, projectiontest.SQLite(t), nil)
 	for field := projection.ByNamespace; field <= projection.ByReady; field++ {
@@ -328,6 +377,7 @@ func TestPageOfPodsOfSQLiteIsReadInItsOrder(t *testing.T) {
 	}
 }
 
+// TestSelectSaysHowLate: a page says how old the oldest change is that it may lack.
 func TestSelectSaysHowLate(t *testing.T) {
 	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
 		db := filled(t, index, rows())

@@ -33,6 +33,10 @@ func (s *statement) value(v any) string {
 	return "$" + strconv.Itoa(len(s.values))
 }
 
+// limit is the LIMIT clause of n rows. SQLite looks at a plain parameter when it compiles a statement, and would compile it
+// anew for every execution.
+func (s *statement) limit(n int) string { return " LIMIT CAST(" + s.value(n) + " AS integer)" }
+
 // json adds a parameter that is a list as JSON.
 func (s *statement) json(list any) string {
 	text, err := json.Marshal(list)
@@ -133,7 +137,7 @@ func (s *statement) from(q *Query, in *reach) string {
 	if order == ByRelevance {
 		order = ByName // The labels are among those that lists are filtered by.
 	}
-	columns := pageColumns(order) + ", " + names("w.", filterColumns)
+	columns := pageColumns(order, Show{}) + ", " + names("w.", filterColumns)
 	read := func(condition string) string {
 		return "(SELECT " + columns + " FROM kairship.workload w WHERE " + condition + " OFFSET 0) w"
 	}

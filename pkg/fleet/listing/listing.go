@@ -88,9 +88,10 @@ type Request struct {
 	// Most is how many objects a request with Select for one instance reads at most, before it selects;
 	// zero for all.
 	Most int
-	// WithCount and Detail are what the selection needs.
+	// WithCount, Detail and Brief are what the selection needs.
 	WithCount bool
 	Detail    index.Detail
+	Brief     bool
 }
 
 // Result is a page of objects.
@@ -139,6 +140,7 @@ func (l *Lister) Parse(r Request) (index.ListQuery, *Result, error) {
 		Limit:      limit,
 		WithCount:  r.WithCount,
 		Detail:     r.Detail,
+		Brief:      r.Brief,
 	}
 	if r.InMembers {
 		q.Clusters = r.Members

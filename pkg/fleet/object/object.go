@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -80,6 +78,5 @@ func (o *Object) Yaml() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := yaml.Marshal(m)
-	return string(text), err
+	return marshalYAML(m)
 }

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 )
 
 // Whole returns an object of a watch as JSON, without managedFields and some annotations. Objects of a watch have no kind.
@@ -35,9 +34,9 @@ func YAML(whole map[string]any) (*string, error) {
 	if whole == nil {
 		return nil, nil //nolint:nilnil // None stays none.
 	}
-	text, err := yaml.Marshal(whole)
+	text, err := marshalYAML(whole)
 	if err != nil {
 		return nil, err
 	}
-	return new(string(text)), nil
+	return &text, nil
 }

@@ -74,7 +74,11 @@ func reachOf(q *index.ListQuery) (instances []string, scopes []projection.Scope)
 // showOf is what is read of the workloads of a list. Where their metadata is enough, no one
 // asks for their states, unless the list is made by these. The object of a custom one says its type.
 func showOf(q *index.ListQuery) projection.Show {
-	return projection.Show{States: q.Detail != index.Metadata || q.Projected != nil || q.Custom != nil, Objects: q.Detail != index.Whole || q.Custom != nil}
+	show := projection.Show{States: q.Detail != index.Metadata || q.Projected != nil || q.Custom != nil, Objects: q.Detail != index.Whole || q.Custom != nil}
+	if q.Brief && q.Detail == index.Metadata {
+		show.Identities, show.Objects = true, q.Custom != nil
+	}
+	return show
 }
 
 // narrow adds the condition that a field of the template has a value. The projection has

@@ -447,37 +447,6 @@ func (s *Source) serves(ctx context.Context, types []index.Type, clusters ...str
 		!consistency.Concerns(ctx, clusters...)
 }
 
-// pageOf makes the page of a selection.
-func pageOf(ctx context.Context, found *projection.Selection, asOf time.Time) (*index.Page, error) {
-	page := &index.Page{HasNext: found.HasNext, Count: found.Count, AsOf: asOf}
-	if err := hold(ctx, found.Items, func(item *projection.Item) []byte { return item.Object }); err != nil {
-		return nil, err
-	}
-	for i := range found.Items {
-		item := &found.Items[i]
-		key := keyOf(&item.WorkloadKey)
-		text := item.Object
-		if text == nil {
-			text = []byte("{}")
-		}
-		of, err := typeOfItem(item)
-		if err != nil {
-			return nil, err
-		}
-		o, err := index.NewProjected(key.Cluster, of, text, item.State, asOf)
-		if err != nil {
-			return nil, err
-		}
-		o.Meta.Namespace, o.Meta.Name = key.Namespace, key.Name
-		page.Items = append(page.Items, o)
-	}
-	if n := len(found.Items); n > 0 {
-		end := positionOf(&found.Items[n-1].Position)
-		page.End = &end
-	}
-	return page, nil
-}
-
 // attach gives an object of the index the state that the projection has of it, when it is
 // that of this version of it.
 func attach(o, projected *index.Object) {

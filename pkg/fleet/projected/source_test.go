@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/consistency"
@@ -71,7 +72,7 @@ func row(name, health string) projection.Workload {
 			ImageKeys: []string{"image-" + name}, Search: "shop\nname-" + name,
 		},
 		WorkloadObject: projection.WorkloadObject{
-			Object: json.RawMessage(fmt.Sprintf(`{"metadata": {"namespace": "shop", "name": %q}}`, name)),
+			Object: json.RawMessage(fmt.Sprintf(`{"metadata": {"namespace": "shop", "name": %q, "creationTimestamp": "1970-01-01T00:16:40Z", "labels": {"permanent": %[1]q}}}`, name)),
 		},
 	}
 }
@@ -286,6 +287,31 @@ func TestProjectedParts(t *testing.T) {
 	w.index.Exec(t, "UPDATE kairship_meta SET state = ?", projection.Needed)
 	if pages, err := w.ListParts(t.Context(), q, []index.Part{part}); !apierror.Is(err, apierror.CodeIndexUnavailable) {
 		t.Errorf("while it is built: got %+v, %v", pages, err)
+	}
+}
+
+// TestBriefList: a list of which little is shown says the same of that, and reads no template.
+func TestBriefList(t *testing.T) {
+	w := built(t)
+	q := index.ListQuery{Types: []index.Type{index.Deployments}, Clusters: []string{"k-alpha"}, Detail: index.Metadata, Limit: 3, WithCount: true}
+	all, err := w.List(t.Context(), q)
+	w.do(t, err)
+	w.index.Exec(t, "DELETE FROM kairship_workload_object")
+	q.Brief = true
+	brief, err := w.List(t.Context(), q)
+	w.do(t, err)
+	if len(brief.Items) != 3 || *brief.Count != *all.Count || brief.HasNext != all.HasNext || *brief.End != *all.End {
+		t.Fatalf("got %+v, want %+v", brief, all)
+	}
+	for i, o := range brief.Items {
+		of := all.Items[i]
+		want := metav1.ObjectMeta{
+			Namespace: of.Meta.Namespace, Name: of.Meta.Name, UID: of.Meta.UID, ResourceVersion: of.Meta.ResourceVersion, Labels: of.Meta.Labels,
+			CreationTimestamp: of.Meta.CreationTimestamp,
+		}
+		if diff := cmp.Diff(want, o.Meta); diff != "" || len(want.Labels) == 0 || o.Cluster != of.Cluster || o.Kind != of.Kind || o.APIVersion != of.APIVersion || !o.MetadataOnly() {
+			t.Errorf("%s differs from what is read at length (-want +got):\n%s", o.Meta.Name, diff)
+		}
 	}
 }
 

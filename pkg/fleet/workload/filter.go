@@ -52,6 +52,8 @@ type Needs struct {
 	// Template is how much of the templates is shown. What their state is computed
 	// from is read besides.
 	Template index.Detail
+	// Brief: of the templates no more is shown than names, UIDs, versions, labels and times of creation.
+	Brief bool
 	// Policy: the policy that claimed it, and how much of that.
 	Policy       bool
 	PolicyDetail index.Detail
@@ -91,6 +93,7 @@ func (n Needs) and(o Needs) Needs {
 		Count:            n.Count || o.Count,
 		Facets:           n.Facets.And(o.Facets),
 		Template:         min(n.Template, o.Template),
+		Brief:            n.Brief && o.Brief,
 		Policy:           n.Policy || o.Policy,
 		PolicyDetail:     min(n.PolicyDetail, o.PolicyDetail),
 		Binding:          n.Binding || o.Binding,
@@ -136,6 +139,7 @@ func (a ListArgs) request(noun string, instances []string, needs Needs) (listing
 		Order:     a.Order.index(),
 		WithCount: needs.Count,
 		Detail:    needs.template(),
+		Brief:     needs.Brief,
 	}
 	if f.Kinds != nil || f.CustomKinds != nil {
 		r.SelectIdentity = custom
