@@ -16,8 +16,13 @@ FLAGS ?=
 # disturbed.
 TEST_DIR ?= .local-test
 TEST_PORT_BASE ?= 18400
+TEST_MORE_PORT_BASE ?= 18900
 BENCH_DIR ?= .local-bench
 BENCH_PORT_BASE ?= 19400
+
+# Tests and what they run collect garbage less often, which takes less of the processor and more memory. Kairship itself
+# is as it is elsewhere (deploy/local).
+TEST_GOGC ?= 400
 
 # What `make static` writes into the programs; when empty, they say which commit they are of.
 VERSION ?=
@@ -155,12 +160,14 @@ test-unit: components static ## Unit tests: nothing needs to run; those of CRDs,
 	@echo "==> helm, for the chart's tests"
 	@go tool -modfile=tools/helm/go.mod -n helm >/dev/null
 	@echo "==> unit tests"
-	KAIRSHIP_REQUIRE_ENVTEST=1 KUBEBUILDER_ASSETS=$(abspath $(TEST_DIR))/bin go test $(TESTFLAGS) $$(go list ./... | grep -v '/kairship/test')
+	GOGC=$(TEST_GOGC) KAIRSHIP_REQUIRE_ENVTEST=1 KUBEBUILDER_ASSETS=$(abspath $(TEST_DIR))/bin go test $(TESTFLAGS) $$(go list ./... | grep -v '/kairship/test')
 
 .PHONY: test-fleet
-test-fleet: ui ## The suites in test/ and GraphiQL in a browser, against a fleet started for them
-	@echo "==> suites against a fleet in $(TEST_DIR)"
-	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) --operator $(FLAGS) -- hack/test-suites.sh $(TESTFLAGS)
+test-fleet: ui ## The suites in test/ and GraphiQL in a browser, half of them against each of two fleets started for them
+	@echo "==> suites against fleets in $(TEST_DIR) and $(TEST_DIR)-more"
+	@GOGC=$(TEST_GOGC) $(FLEET) with --dir $(TEST_DIR)-more --port-base $(TEST_MORE_PORT_BASE) --operator $(FLAGS) -- \
+		env KAIRSHIP_FLEET_MORE=$(abspath $(TEST_DIR)-more) \
+		$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) --operator $(FLAGS) -- hack/test-suites.sh $(TESTFLAGS)
 
 .PHONY: test-long
 test-long: ## The unit tests and the suites in their long form, as a release runs them: every case of those that `make test` leaves out
@@ -186,6 +193,27 @@ test-real: ui ## The chart, a Managed instance and running pods on a real node o
 	@echo "==> suite against a real node in $(REAL_TEST_DIR)"
 	@mkdir -p bin && go build -o bin/real ./deploy/real
 	@bin/real with --dir $(REAL_TEST_DIR) --values test/real/testdata/values.yaml $(REAL_FLAGS) -- go test -count=1 -timeout 60m -v $(TESTFLAGS) ./test/real
+	@$(MAKE) test-real-bundled
+
+.PHONY: test-real-bundled
+test-real-bundled: ui ## Of these only the quick start, with PostgreSQL and Clusterpedia by the chart; about ten minutes
+	@echo "==> the quick start, on a real node in $(REAL_TEST_DIR)"
+	@mkdir -p bin && go build -o bin/real ./deploy/real
+	@KAIRSHIP_REAL_BUNDLED=1 bin/real with --bundled --dir $(REAL_TEST_DIR) $(REAL_FLAGS) -- go test -count=1 -timeout 30m -v $(TESTFLAGS) \
+		-run '^(TestManagedInstance|TestApplicationRuns|TestRestricted|TestMemoryWithinRequests|TestHelmTest|TestBundled.*)$$' ./test/real
+
+.PHONY: test-real-karmada
+test-real-karmada: ui ## On a real node: an upgrade of the operator and of an instance from one release of Karmada to the next, under load
+	@echo "==> an upgrade of Karmada, on a real node in $(REAL_TEST_DIR)"
+	@mkdir -p bin && go build -o bin/real ./deploy/real
+	@KAIRSHIP_REAL_EARLIER=1 bin/real with --earlier-karmada --dir $(REAL_TEST_DIR) $(REAL_FLAGS) -- go test -count=1 -timeout 30m -v $(TESTFLAGS) -run '^TestKarmadaUpgrade$$' ./test/real
+
+.PHONY: test-real-member
+test-real-member: components ui ## A real node as a member of a process fleet: its containers crash, and are read and entered, through Kairship
+	@echo "==> a real node in $(REAL_TEST_DIR), a member of a fleet in $(TEST_DIR)"
+	@mkdir -p bin && go build -o bin/real ./deploy/real
+	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- \
+		env KAIRSHIP_REAL_MEMBER=1 bin/real with --member-of $(TEST_DIR) --dir $(REAL_TEST_DIR) $(REAL_FLAGS) -- go test -count=1 -timeout 10m -v $(TESTFLAGS) -run '^TestMemberOfFleet$$' ./test/real
 
 .PHONY: test-real-upgrade
 test-real-upgrade: ui ## On a real node: an upgrade of the chart and images of a release (FROM=v1.2.3) to the working tree, and back, under load

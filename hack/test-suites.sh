@@ -1,43 +1,42 @@
 #!/usr/bin/env bash
-# The suites that need a fleet: queries and answers (test/), the audit of GraphQL over HTTP (test/audit),
-# the REST API against its document (test/rest),
-# a supergraph by two routers (test/federation), the GraphiQL page and the console in a real browser, the official
-# clients of subscriptions (test/live/clients), claims held against the clusters (test/truth), and faults
-# (test/faults). The last two come last and alone, because they break the fleet on purpose.
-# KAIRSHIP_TRUTH=0 leaves test/truth out, KAIRSHIP_TRUTH=5m has it last so long; `make truth` runs it alone.
-# KAIRSHIP_FAULTS=0 leaves the faults out, KAIRSHIP_FAULTS=only everything else. A suite that cannot run
+# The suites that need a fleet. They wait most of the time, so that two halves of them run side by side, each with a
+# fleet of its own: what changes much of a fleet, and everything else with what needs Node.js and a browser. Within a
+# half they run one after the other.
+#
+# Claims held against the clusters (test/truth) and faults (test/faults) come last in their half, because they break
+# the fleet on purpose. KAIRSHIP_TRUTH=0 leaves test/truth out, KAIRSHIP_TRUTH=5m has it last so long; `make truth`
+# runs it alone. KAIRSHIP_FAULTS=0 leaves both out, KAIRSHIP_FAULTS=only everything else. A suite that cannot run
 # because npm or Chromium is not installed fails the tests.
-# KAIRSHIP_FLEET names the fleet's folder; `make test-fleet` starts one and runs this. Arguments go to
-# `go test`.
+#
+# KAIRSHIP_FLEET and KAIRSHIP_FLEET_MORE name the fleets' folders; `make test-fleet` starts them and runs this.
+# Arguments go to `go test`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-: "${KAIRSHIP_FLEET:?no fleet: run this with \`make test-fleet\`}"
+: "${KAIRSHIP_FLEET:?no fleet: run this with \`make test-fleet\`}" "${KAIRSHIP_FLEET_MORE:?no second fleet: run this with \`make test-fleet\`}"
 
-summary=()
-failures=()
-failed=0
+# What all halves said: a line for each part, and the end of each that failed.
+results=$(mktemp -d)
+trap 'rm -r "$results"' EXIT
+touch "$results/summary" "$results/failures"
 
 part() { # name command...
   local name=$1 begun=$SECONDS result=passed output
-  output=$(mktemp)
+  output=$(mktemp -p "$results")
   shift
   echo "==> $name"
   if ! "$@" 2>&1 | tee "$output"; then
     result=FAILED
-    failed=1
-    failures+=("--- the end of: $name"$'\n'"$(grep -vE '^(ok|\?) ' "$output" | tail -n 60 | cut -c 1-500 || true)")
+    printf -- '--- the end of: %s\n%s\n' "$name" "$(grep -vE '^(ok|\?) ' "$output" | tail -n 60 | cut -c 1-500 || true)" >>"$results/failures"
   fi
-  rm "$output"
-  summary+=("$(printf '%-8s %-32s %4ds' "$result" "$name" $((SECONDS - begun)))")
+  printf '  %-8s %-32s %4ds\n' "$result" "$name" $((SECONDS - begun)) >>"$results/summary"
 }
 
 skip() { # name reason: a setting leaves it out
-  summary+=("$(printf 'skipped  %-32s %s' "$1" "$2")")
+  printf '  skipped  %-32s %s\n' "$1" "$2" >>"$results/summary"
 }
 
 missing() { # name reason: it belongs to the tests and cannot run here
-  summary+=("$(printf 'MISSING  %-32s %s' "$1" "$2")")
-  failed=1
+  printf '  MISSING  %-32s %s\n' "$1" "$2" | tee -a "$results/summary" >>"$results/failures"
 }
 
 browser() {
@@ -56,14 +55,6 @@ in_node() { # folder
     KAIRSHIP_URL=$(node -p 'JSON.parse(fs.readFileSync(process.argv[1])).kairshipURL' "$KAIRSHIP_FLEET/fleet.json") \
     KAIRSHIP_TOKEN_FILE=$KAIRSHIP_FLEET/tokens/admin \
     npm --prefix "$1" test
-}
-
-graphiql() {
-  in_node ui/graphiql
-}
-
-console_page() {
-  in_node ui/console
 }
 
 clients() {
@@ -87,83 +78,80 @@ federation() {
 }
 
 faults=${KAIRSHIP_FAULTS:-1}
+changing='/test/(balancer|bindings|controllers|docs|escalation|scale|webhook|writes)$'
+alone='/test/(faults|truth|privilege|real)$'
 
-if [ "$faults" = only ]; then
-  skip "queries and answers" "KAIRSHIP_FAULTS=only"
-else
-  # One after the other: they wait for each other anyway, and compiling the next one would disturb
-  # what this one measures.
-  mapfile -t suites < <(go list ./test/... | grep -vE '/test/(faults|truth|privilege|real)$')
-  part "queries and answers" go test -count=1 -p 1 -timeout 60m "$@" "${suites[@]}"
-fi
+suites() { # name arguments of grep: those of the packages in test/
+  local name=$1
+  shift
+  mapfile -t packages < <(go list ./test/... | grep -vE "$alone" | grep "$@")
+  # One after the other: compiling the next one would disturb what this one measures.
+  part "$name" go test -count=1 -p 1 -timeout 60m "${flags[@]}" "${packages[@]}"
+}
 
-over_http="audit of GraphQL over HTTP"
-contract="REST by its OpenAPI document"
-supergraph="federation, by two routers"
-page="GraphiQL in a browser"
-console="the console in a browser"
-official="official clients of subscriptions"
-if [ "$faults" = only ]; then
-  skip "$over_http" "KAIRSHIP_FAULTS=only"
-  skip "$contract" "KAIRSHIP_FAULTS=only"
-  skip "$supergraph" "KAIRSHIP_FAULTS=only"
-  skip "$page" "KAIRSHIP_FAULTS=only"
-  skip "$console" "KAIRSHIP_FAULTS=only"
-  skip "$official" "KAIRSHIP_FAULTS=only"
-elif ! command -v npm >/dev/null; then
-  missing "$over_http" "npm is not installed"
-  missing "$contract" "npm is not installed"
-  missing "$supergraph" "npm is not installed"
-  missing "$page" "npm is not installed"
-  missing "$console" "npm is not installed"
-  missing "$official" "npm is not installed"
-else
-  part "$over_http" audit
-  part "$contract" rest
+in_browser() { # name folder that `make ui` fills, command...
+  local name=$1 folder=$2
+  shift 2
+  if ! browser >/dev/null; then
+    missing "$name" "no Chromium (on Debian: apt-get install chromium)"
+  elif [ ! -d "$folder/node_modules" ]; then
+    missing "$name" "it is not built (make ui)"
+  else
+    part "$name" "$@"
+  fi
+}
+
+with_node() {
+  if ! command -v npm >/dev/null; then
+    missing "all that needs Node.js" "npm is not installed"
+    return
+  fi
+  part "audit of GraphQL over HTTP" audit
+  part "REST by its OpenAPI document" rest
   if [ -n "${KAIRSHIP_LONG:-}" ]; then part "the inspector of MCP" inspector; fi
-  part "$supergraph" federation
+  part "federation, by two routers" federation
   if ! browser >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "installing chromium with apt-get, for the tests in a browser"
     { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium; } >/dev/null ||
       echo "chromium could not be installed"
   fi
-  if ! browser >/dev/null; then
-    missing "$page" "no Chromium (on Debian: apt-get install chromium)"
-  elif [ ! -d ui/graphiql/node_modules ]; then
-    missing "$page" "it is not built (make ui)"
-  else
-    part "$page" graphiql
-  fi
-  if ! browser >/dev/null; then
-    missing "$console" "no Chromium (on Debian: apt-get install chromium)"
-  elif [ ! -d ui/console/node_modules ]; then
-    missing "$console" "it is not built (make ui)"
-  else
-    part "$console" console_page
-  fi
-  if browser >/dev/null; then
-    part "$official" clients
-  else
-    missing "$official" "no Chromium (on Debian: apt-get install chromium)"
-  fi
-fi
+  in_browser "GraphiQL in a browser" ui/graphiql in_node ui/graphiql
+  in_browser "the console in a browser" ui/console in_node ui/console
+  in_browser "official clients of subscriptions" ui/console clients
+}
 
-if [ "$faults" = 0 ]; then
-  skip "claims under faults" "KAIRSHIP_FAULTS=0"
-  skip "faults" "KAIRSHIP_FAULTS=0"
+half_that_changes() {
+  if [ "$faults" != only ]; then suites "changes" -E "$changing"; fi
+  if [ "$faults" = 0 ]; then
+    skip "claims under faults" "KAIRSHIP_FAULTS=0"
+    skip "faults" "KAIRSHIP_FAULTS=0"
+  else
+    part "claims under faults" go test -count=1 -timeout 30m "${flags[@]}" ./test/truth
+    part "faults" go test -count=1 -timeout 30m "${flags[@]}" ./test/faults
+  fi
+}
+
+other_half() {
+  suites "queries and answers" -vE "$changing"
+  with_node
+}
+
+flags=("$@")
+if [ "$faults" = only ]; then
+  skip "everything else" "KAIRSHIP_FAULTS=only"
+  half_that_changes
 else
-  part "claims under faults" go test -count=1 -timeout 30m "$@" ./test/truth
-  part "faults" go test -count=1 -timeout 30m "$@" ./test/faults
+  KAIRSHIP_FLEET=$KAIRSHIP_FLEET_MORE half_that_changes > >(sed -u 's/^/  | /') 2>&1 &
+  other_half
+  wait $!
 fi
 
-# Last, because it reads what all others had Kairship ask of the global cluster.
+# Last, because it reads what all others had Kairship ask of the global clusters.
 complete=
 if [ "$faults" = 1 ]; then complete=1; fi
-part "least privilege" env KAIRSHIP_COMPLETE=$complete go test -count=1 "$@" ./test/privilege
+part "least privilege" env KAIRSHIP_COMPLETE=$complete go test -count=1 "${flags[@]}" ./test/privilege
 
-for failure in "${failures[@]}"; do
-  printf '%s\n' "$failure"
-done
+cat "$results/failures"
 echo "==> summary"
-printf '  %s\n' "${summary[@]}"
-exit $failed
+cat "$results/summary"
+if [ -s "$results/failures" ]; then exit 1; fi

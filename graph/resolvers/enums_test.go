@@ -223,6 +223,7 @@ var enums = map[string]enumRoute{
 func TestEnumsGoOutAndComeBack(t *testing.T) {
 	schema := loadSchema(t)
 	models := boundTypes(t, schema)
+	folders := packageFolders(t, models)
 	tested := map[string]bool{}
 	for name, model := range models {
 		if (strings.HasPrefix(model, "github.com/kairship-io/kairship/pkg/fleet/policy.") && name != "PolicyKind" && name != "PolicyFacetField") || name == "Guard" ||
@@ -235,7 +236,7 @@ func TestEnumsGoOutAndComeBack(t *testing.T) {
 			t.Errorf("where do values of the enum %s (%s) go in and out? Add it to enums", name, model)
 			continue
 		}
-		t.Run(name, func(t *testing.T) { testEnum(t, schema.Types[name], model, e) })
+		t.Run(name, func(t *testing.T) { testEnum(t, schema.Types[name], model, folders, e) })
 	}
 	for name := range enums {
 		if !tested[name] {
@@ -244,8 +245,8 @@ func TestEnumsGoOutAndComeBack(t *testing.T) {
 	}
 }
 
-func testEnum(t *testing.T, def *gqlast.Definition, model string, e enumRoute) {
-	constants := stringConstants(t, model)
+func testEnum(t *testing.T, def *gqlast.Definition, model string, folders map[string]string, e enumRoute) {
+	constants := stringConstants(t, model, folders)
 	if len(constants) < 2 {
 		t.Fatalf("%s has constants %v; is it read whole?", model, constants)
 	}
@@ -391,16 +392,37 @@ func boundTypes(t *testing.T, schema *gqlast.Schema) map[string]string {
 	return models
 }
 
-// stringConstants are the constants of a string type, from its package's source.
-func stringConstants(t *testing.T, model string) map[string]string {
-	t.Helper()
+// splitModel returns the package of a type, and its name there.
+func splitModel(model string) (path, name string) {
 	dot := strings.LastIndex(model, ".")
-	path, name := model[:dot], model[dot+1:]
-	dir, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", path).Output()
-	if err != nil {
-		t.Fatalf("go list %s: %v", path, err)
+	return model[:dot], model[dot+1:]
+}
+
+// packageFolders are where the packages of types are, by their paths.
+func packageFolders(t *testing.T, models map[string]string) map[string]string {
+	t.Helper()
+	args := []string{"list", "-f", "{{.ImportPath}} {{.Dir}}"}
+	for _, model := range models {
+		path, _ := splitModel(model)
+		args = append(args, path)
 	}
-	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "*.go"))
+	out, err := exec.CommandContext(t.Context(), "go", args...).Output()
+	if err != nil {
+		t.Fatalf("go %v: %v", args, err)
+	}
+	folders := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, folder, _ := strings.Cut(strings.TrimSpace(line), " ")
+		folders[path] = folder
+	}
+	return folders
+}
+
+// stringConstants are the constants of a string type, from its package's source.
+func stringConstants(t *testing.T, model string, folders map[string]string) map[string]string {
+	t.Helper()
+	path, name := splitModel(model)
+	files, err := filepath.Glob(filepath.Join(folders[path], "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

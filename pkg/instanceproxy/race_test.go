@@ -57,6 +57,11 @@ func TestManyUsersWhileInstancesComeAndGo(t *testing.T) {
 				w.put(s.name, s.kubeconfig(next))
 				s.revoke(last)
 				last = next
+				// No credentials are replaced before they were used: on a busy machine a request
+				// would find one after the other revoked, for as long as Kairship tries.
+				for used := s.accepted(); ctx.Err() == nil && s.accepted() < used+users/instances; {
+					time.Sleep(time.Millisecond)
+				}
 			}
 		})
 	}

@@ -87,6 +87,9 @@ func (s *apiserver) revoke(token string) {
 	delete(s.tokens, "Bearer "+token)
 }
 
+// accepted counts the requests with a token that is accepted.
+func (s *apiserver) accepted() int64 { return s.requests.Load() - s.refused.Load() }
+
 func (s *apiserver) serve(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)
 	s.mu.Lock()

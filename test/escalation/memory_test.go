@@ -223,8 +223,9 @@ func TestManifestsOfOneViewer(t *testing.T) {
 				t.Fatalf("one operation alone: %q", code)
 			}
 			codes := attack(t, on, send(query), admin)
-			// INDEX_UNAVAILABLE is for what waited in vain for its turn at the index.
-			refused := sum(codes, "QUERY_TOO_COMPLEX", "RATE_LIMITED", "INDEX_UNAVAILABLE")
+			// INDEX_UNAVAILABLE is for what waited in vain for its turn at the index, TIMEOUT for what came to the end of
+			// its time on a busy machine.
+			refused := sum(codes, "QUERY_TOO_COMPLEX", "RATE_LIMITED", "INDEX_UNAVAILABLE", "TIMEOUT")
 			if refused+codes[""] != atOnce*rounds {
 				t.Errorf("refused otherwise than with a code of a limit: %v", codes)
 			}

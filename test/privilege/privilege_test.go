@@ -7,11 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairship-io/kairship/deploy/helm/privilege"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 )
 
 // Complete is the environment variable that reports that all suites ran before this one.
 const Complete = "KAIRSHIP_COMPLETE"
+
+// More is the environment variable that names the folder of the second fleet that suites ran against; empty for none.
+const More = "KAIRSHIP_FLEET_MORE"
 
 // byDesign are refusals that suites bring about, by what the API server says, and why.
 var byDesign = map[string]string{}
@@ -19,40 +23,54 @@ var byDesign = map[string]string{}
 // TestRolesSuffice finds whatever was refused to the programs in their own name. What was
 // refused to a person, for whom they asked, is not among it.
 func TestRolesSuffice(t *testing.T) {
-	f := fleet.Open(t)
-	record, err := fleet.Privileges(f.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, account := range []string{"kairship-apiserver", "kairship-controller-manager"} {
-		if record.Requests[account] < 20 {
-			t.Errorf("%s sent %d requests: this proves nothing", account, record.Requests[account])
+	for _, record := range records(t) {
+		for _, account := range []string{"kairship-apiserver", "kairship-controller-manager"} {
+			if record.Requests[account] < 20 {
+				t.Errorf("%s sent %d requests: this proves nothing", account, record.Requests[account])
+			}
+			t.Logf("%s sent %d requests", account, record.Requests[account])
 		}
-		t.Logf("%s sent %d requests", account, record.Requests[account])
+		for request, said := range record.Refused {
+			if !slices.ContainsFunc(keys(byDesign), func(part string) bool { return strings.Contains(said, part) }) {
+				t.Errorf("%s was refused: %s", request, said)
+			}
+		}
+		t.Logf("%d refusals were those of an API server that had just started and knew no roles yet", record.Early)
 	}
-	for request, said := range record.Refused {
-		if !slices.ContainsFunc(keys(byDesign), func(part string) bool { return strings.Contains(said, part) }) {
-			t.Errorf("%s was refused: %s", request, said)
+}
+
+// records are those of the fleets that the suites ran against.
+func records(t *testing.T) []*privilege.Record {
+	t.Helper()
+	folders := []string{fleet.Open(t).Dir}
+	if more := os.Getenv(More); more != "" {
+		folders = append(folders, more)
+	}
+	all := make([]*privilege.Record, len(folders))
+	for i, folder := range folders {
+		var err error
+		if all[i], err = fleet.Privileges(folder); err != nil {
+			t.Fatal(err)
 		}
 	}
-	t.Logf("%d refusals were those of an API server that had just started and knew no roles yet", record.Early)
+	return all
 }
 
 // TestEveryRightIsNeeded finds rights that no suite had the programs use.
 func TestEveryRightIsNeeded(t *testing.T) {
-	f := fleet.Open(t)
-	record, err := fleet.Privileges(f.Dir)
-	if err != nil {
-		t.Fatal(err)
+	all := records(t)
+	idle := all[0].Idle()
+	for _, record := range all[1:] {
+		also := record.Idle()
+		idle = slices.DeleteFunc(idle, func(right string) bool { return !slices.Contains(also, right) })
 	}
-	idle := record.Idle()
 	var unexplained []string
 	for _, right := range idle {
 		if _, ok := reason(right); !ok {
 			unexplained = append(unexplained, right)
 		}
 	}
-	t.Logf("%d rights were used; %d were not, for reasons given here", len(record.Used), len(idle)-len(unexplained))
+	t.Logf("%d rights were not used by any suite, for reasons given here", len(idle)-len(unexplained))
 	if len(unexplained) == 0 {
 		return
 	}

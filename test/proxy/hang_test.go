@@ -103,15 +103,15 @@ func TestInstanceHangs(t *testing.T) {
 	beta.end()
 	alpha.end()
 
-	p99Before, p99During := percentile(before, 99), percentile(during, 99)
-	t.Logf("beta: %d requests, p50 %s, p99 %s before; %d, p50 %s, p99 %s during", len(before), percentile(before, 50), p99Before,
-		len(during), percentile(during, 50), p99During)
+	p99Before, p99During, slowest := percentile(before, 99), percentile(during, 99), percentile(during, 100)
+	t.Logf("beta: %d requests, p50 %s, p99 %s before; %d, p50 %s, p99 %s, slowest %s during", len(before), percentile(before, 50), p99Before,
+		len(during), percentile(during, 50), p99During, slowest)
 	if beta.failed > 0 {
 		t.Errorf("beta failed %d times while alpha hung: %v", beta.failed, beta.failures)
 	}
-	// On a machine that others use, a few milliseconds are no finding.
-	if p99During > p99Before*3/2 && p99During-p99Before > 20*time.Millisecond {
-		t.Errorf("beta's p99 was %s before and %s while alpha hung", p99Before, p99During)
+	// A request that waits for alpha waits for a timeout. On a machine that others use, a few milliseconds are no finding.
+	if slowest > atOnce || p99During > p99Before*3/2 && p99During-p99Before > 20*time.Millisecond {
+		t.Errorf("beta's p99 was %s before and %s while alpha hung, and the slowest request took %s", p99Before, p99During, slowest)
 	}
 }
 

@@ -47,10 +47,10 @@ func nowhere(t *testing.T) string {
 }
 
 // TestEveryFieldSaysThatTheIndexIsDown asks for everything that the index has while
-// there is none: each part says so for itself, by a code, in time. What Kairship
-// knows without the index is still there.
+// there is none: each part says so for itself, by a code, and waits for no deadline: they are later than
+// the client has patience. What Kairship knows without the index is still there.
 func TestEveryFieldSaysThatTheIndexIsDown(t *testing.T) {
-	on, g := behind(t)
+	on, g := behind(t, "--index-timeout=1h", "--request-timeout=1h")
 	w := &world{id: "none", a: "shop", many: "shop"}
 	asked := map[string]string{}
 	for _, list := range schema.Lists(theSchema) {
@@ -170,16 +170,17 @@ func emptyAndStale(t *testing.T, r *gql.Result, field string) {
 // TestASlowIndexIsWaitedForUntilTheDeadline has the index answer late: in time for
 // an answer, too late for one request, and too late for the whole operation.
 func TestASlowIndexIsWaitedForUntilTheDeadline(t *testing.T) {
-	const perRequest, perOperation, allowance = time.Second, 2 * time.Second, 500 * time.Millisecond
+	const perRequest, perOperation = time.Second, 2 * time.Second
 	on, g := behind(t, "--index-timeout="+perRequest.String(), "--request-timeout="+perOperation.String())
 	real := g.At(on.fleet.IndexURL)
-	late := func(delay time.Duration, calls *atomic.Int64) http.HandlerFunc {
+	late := func(delay time.Duration, answered, givenUp *atomic.Int64) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			calls.Add(1)
 			select {
 			case <-time.After(delay):
+				answered.Add(1)
 				real.ServeHTTP(w, r)
 			case <-r.Context().Done():
+				givenUp.Add(1)
 			}
 		}
 	}
@@ -190,21 +191,18 @@ func TestASlowIndexIsWaitedForUntilTheDeadline(t *testing.T) {
 		name  string
 		delay time.Duration
 		// codes are those of the errors that there must be; none where all is there.
-		codes []string
-		most  time.Duration
-		why   string
+		codes             []string
+		answered, givenUp bool
+		why               string
 	}{
-		{"a little", 150 * time.Millisecond, nil, perOperation, "everything is there before any deadline"},
-		{"longer than a request may take", perRequest + allowance, []string{"INDEX_UNAVAILABLE"}, perRequest + allowance, "the first request is given up"},
-		{"for most of a request's time, again and again", perRequest - 100*time.Millisecond, []string{"TIMEOUT"}, perOperation + allowance, "each request is in time, all of them are not"},
+		{"a little", 150 * time.Millisecond, nil, true, false, "everything is there before any deadline"},
+		{"longer than a request may take", time.Minute, []string{"INDEX_UNAVAILABLE"}, false, true, "the first request is given up"},
+		{"for most of a request's time, again and again", perRequest - 100*time.Millisecond, []string{"TIMEOUT"}, true, true, "each request is in time, all of them are not"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var calls atomic.Int64
-			g.Answer(fleet.IndexAPI, late(tt.delay, &calls))
+			var answered, givenUp atomic.Int64
+			g.Answer(fleet.IndexAPI, late(tt.delay, &answered, &givenUp))
 			r := on.kairship.Must(t, gql.Request{Query: deep})
-			if r.Took > tt.most {
-				t.Errorf("the answer took %s, want at most %s", r.Took, tt.most)
-			}
 			if r.Status != http.StatusOK {
 				t.Fatalf("HTTP %d: %s", r.Status, r.Body)
 			}
@@ -224,9 +222,12 @@ func TestASlowIndexIsWaitedForUntilTheDeadline(t *testing.T) {
 			if names := len(data.Instances.Nodes); names != 2 {
 				t.Errorf("%d instances, want 2: they need no index", names)
 			}
-			if calls.Load() == 0 {
-				t.Error("the index was not asked at all")
-			}
+			poll.Until(t, time.Minute, tt.why, func(context.Context) error {
+				if a, u := answered.Load(), givenUp.Load(); a > 0 != tt.answered || u > 0 != tt.givenUp {
+					return fmt.Errorf("%d requests were answered and %d given up", a, u)
+				}
+				return nil
+			})
 		})
 	}
 }

@@ -40,7 +40,7 @@ func checkedUpgrade(t *testing.T, admin *gql.Client, instance string) {
 		for _, c := range p.Checks {
 			found[c.Name] = c.Passed
 		}
-		want := map[string]bool{"VERSION_KNOWN": true, "NO_DOWNGRADE": true, "ONE_MINOR_VERSION": false, "INSTALLED": false, "INSTANCE_READY": false, "CLUSTERS_READY": true}
+		want := map[string]bool{"VERSION_KNOWN": true, "NO_DOWNGRADE": true, "ONE_MINOR_VERSION": false, "DATA_KEPT": true, "INSTALLED": false, "INSTANCE_READY": false, "CLUSTERS_READY": true}
 		if len(errs) > 0 || p.Operation != nil || !maps.Equal(found, want) {
 			return fmt.Errorf("%+v, %v", p, errs)
 		}

@@ -53,12 +53,17 @@ func (f *Fleet) ensure(ctx context.Context, p planned) error {
 // launch starts a process and records it.
 func (f *Fleet) launch(p process) (*proc.Process, error) {
 	f.launched.Add(1)
+	env := environment(f.paths.Root)
+	// With a higher one the components take less of the processor, and more memory. Kairship is as it is elsewhere.
+	if value, ok := os.LookupEnv("GOGC"); ok && !strings.HasPrefix(p.name, "kairship-") {
+		env = append(env, "GOGC="+value)
+	}
 	return proc.Start(proc.Command{
 		Name:       p.name,
 		Through:    p.through,
 		Path:       p.binary,
 		Args:       p.args,
-		Env:        environment(f.paths.Root),
+		Env:        env,
 		Dir:        cmp.Or(p.dir, f.paths.Root),
 		Log:        f.paths.Log(p.name),
 		Credential: p.credential,
