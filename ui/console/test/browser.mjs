@@ -12,6 +12,7 @@ import * as changes from './changes.mjs';
 import * as faults from './faults.mjs';
 import * as instances from './instances.mjs';
 import * as large from './large.mjs';
+import * as memory from './memory.mjs';
 import * as moves from './moves.mjs';
 import * as policies from './policies.mjs';
 import * as reference from './reference.mjs';
@@ -243,6 +244,7 @@ try {
     }
   }
   await large.run(world);
+  await memory.run(world);
   await faults.run(world, person);
   world.assertQuiet();
   console.log('passed');

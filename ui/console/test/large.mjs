@@ -8,8 +8,11 @@ const rows = 10_000;
 const total = 80_000;
 /** clusters are how many the graph is of; with the pods of each, it has 5,000 boxes. They are drawn a step at a time. */
 const clusters = 2_500;
-/** longest is how long a task of the page may take, in milliseconds. */
+/** inPage is how many rows or boxes may be in the page at a time, and how many one task may draw. */
+const inPage = 100;
+/** longest is how long a task of the page may take, in milliseconds, in the quietest of some attempts: a busy machine only adds to it. */
 const longest = 200;
+const attempts = 5;
 
 /** multiply answers an operation of the page with what change makes of the server's answer; it returns the operations that were sent. */
 async function multiply(page, name, change) {
@@ -27,22 +30,43 @@ async function multiply(page, name, change) {
   return sent;
 }
 
-/** tasks returns the durations of the tasks that are longer than a frame or two, in milliseconds, while something happens. */
-async function tasks(page, happens) {
-  await page.evaluate(() => {
+/** drawing asserts that no task of the page draws too many elements at once, or takes too long, while something happens. */
+async function drawing(page, selector, happens) {
+  for (let attempt = 1; ; attempt += 1) {
+    const long = await drawn(page, selector, happens);
+    console.log(`# tasks over 50 ms: ${long.join(', ') || 'none'}`);
+    if (long.every((duration) => duration <= longest)) return;
+    assert.ok(attempt < attempts, `a task took ${Math.max(...long)} ms`);
+  }
+}
+
+/** drawn asserts how much is drawn, and returns the durations of the tasks that are longer than three frames, in milliseconds. */
+async function drawn(page, selector, happens) {
+  await page.evaluate((of) => {
+    const matching = (node) => (node instanceof Element ? Number(node.matches(of)) + node.querySelectorAll(of).length : 0);
+    window.mostAtOnce = 0;
     window.longTasks = [];
+    window.drawingObserver = new MutationObserver((changes) => {
+      const added = changes.flatMap((change) => [...change.addedNodes]).reduce((sum, node) => sum + matching(node), 0);
+      window.mostAtOnce = Math.max(window.mostAtOnce, added);
+    });
+    window.drawingObserver.observe(document.body, { childList: true, subtree: true });
     window.longTaskObserver = new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map((entry) => Math.round(entry.duration))));
     window.longTaskObserver.observe({ type: 'longtask' });
-  });
+  }, selector);
   await happens();
-  return page.evaluate(() => {
+  const [most, long, has] = await page.evaluate((of) => {
+    window.drawingObserver.disconnect();
     window.longTaskObserver.disconnect();
-    return window.longTasks;
-  });
+    return [window.mostAtOnce, window.longTasks, document.querySelectorAll(of).length];
+  }, selector);
+  assert.ok(most > 0 && most <= inPage, `one task drew ${most}`);
+  assert.ok(has > 0 && has <= inPage, `${has} are in the page`);
+  return long;
 }
 
 export async function run(world) {
-  await step(`${rows} rows of ${total} are loaded a page at a time, and scrolled without a long task`, async () => {
+  await step(`${rows} rows of ${total} are loaded a page at a time, and drawn a screen at a time`, async () => {
     const { page, close } = await world.newPage();
     const sent = await multiply(page, 'Workloads', ({ workloads }, { after, first }) => {
       const begin = Number(after ?? 0);
@@ -64,7 +88,7 @@ export async function run(world) {
       have = Math.floor(height / 38) - 1;
       assert.ok(sent.length - before <= 3, `one scroll took ${sent.length - before} questions`);
     }
-    const long = await tasks(page, () =>
+    await drawing(page, '[role=row]', () =>
       table.evaluate(async (element) => {
         for (let at = 0; at < element.scrollHeight - element.clientHeight - 40 * 38; at += 1900) {
           element.scrollTo(0, at);
@@ -72,12 +96,10 @@ export async function run(world) {
         }
       }),
     );
-    console.log(`# ${sent.length} pages; tasks over 50 ms while 200 screens went by: ${long.join(', ') || 'none'}`);
-    assert.ok(long.every((duration) => duration <= longest), `a task took ${Math.max(...long)} ms`);
     await close();
   });
 
-  await step(`a graph of ${2 * clusters} boxes opens folded, and unfolds and folds without a long task`, async () => {
+  await step(`a graph of ${2 * clusters} boxes opens folded, and unfolds and folds a step at a time`, async () => {
     const { page, close } = await world.newPage();
     await multiply(page, 'Workload', (data) => {
       const { workload } = data.instance;
@@ -91,7 +113,7 @@ export async function run(world) {
     await signIn(page, 'admin', '/instances/alpha/workloads/DEPLOYMENT/shop/frontend?tab=graph');
     await page.getByText(`${clusters - 1} healthy clusters`).waitFor();
     await page.getByText('cluster-7', { exact: true }).first().waitFor();
-    const long = await tasks(page, async () => {
+    await drawing(page, '.react-flow__node', async () => {
       for (let steps = 0; steps < 2; steps += 1) {
         await page.getByRole('button', { name: 'Show 50 more' }).click();
         await page.getByText(/^cluster-\d+$/).nth(20).waitFor();
@@ -99,8 +121,6 @@ export async function run(world) {
       await page.getByRole('button', { name: 'Fold healthy clusters' }).click();
       await page.getByText(`${clusters - 1} healthy clusters`).waitFor();
     });
-    console.log(`# tasks over 50 ms: ${long.join(', ') || 'none'}`);
-    assert.ok(long.every((duration) => duration <= longest), `a task took ${Math.max(...long)} ms`);
     await close();
   });
 }
