@@ -1,5 +1,5 @@
 // Command kairship-apiserver serves the GraphQL API over all instances. It keeps
-// no state: any number of replicas may run.
+// no state: any number of replicas may run. `kairship-apiserver check` asks one that serves.
 package main
 
 //go:generate go test -run ^TestSettings$ . -update
@@ -30,6 +30,9 @@ func main() {
 }
 
 func run(args []string) error {
+	if len(args) > 0 && args[0] == checkCommand {
+		return check(signals.SetupSignalHandler(), args[1:], os.Stdout)
+	}
 	o, err := parse(args, os.Environ(), os.Stdout)
 	if err != nil {
 		return err

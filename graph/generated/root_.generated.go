@@ -18378,6 +18378,8 @@ enum InstanceCheckName @goModel(model: "github.com/kairship-io/kairship/pkg/flee
   NO_DOWNGRADE
   "It is one minor version later at most: Karmada supports no larger steps."
   ONE_MINOR_VERSION
+  "etcd has a volume: the operator of the next version makes its pods anew."
+  DATA_KEPT
   "The present version is installed, and the operator answers."
   INSTALLED
   "The instance is ready."

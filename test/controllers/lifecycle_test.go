@@ -8,11 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/internal/poll"
@@ -115,90 +112,6 @@ func TestRetainedKarmadaIsTakenOver(t *testing.T) {
 	}
 	s.must(s.global.Delete(t.Context(), s.instance(name)))
 	s.goneWithAll(name)
-}
-
-// TestPublishedKubeconfigIsPickedUp plays the operator's last step, which it does
-// not reach here, with the kubeconfig of a control plane that runs. From there the
-// instance is one as any other, until it is deleted.
-func TestPublishedKubeconfigIsPickedUp(t *testing.T) {
-	s := openLives(t)
-	name := lifecyclePrefix + "published"
-	s.create(name, "/bad/crds.tar.gz", v1alpha1.DeletionPolicyDelete)
-	s.says(deployed, name, v1alpha1.ConditionInstalled, "False/InstallationFailed", "404")
-	thaw := s.fleet.Freeze(t, "karmada-operator")
-	alias := s.fleet.Alias(t, "beta")
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "k-" + name, Name: name + "-karmada-admin-config"},
-		Data:       map[string][]byte{"karmada.config": alias.Kubeconfig(t, name)},
-	}
-	s.must(s.global.Create(t.Context(), secret))
-	s.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		karmada := s.karmada(name)
-		operatorv1alpha1.KarmadaCompleted(karmada, operatorv1alpha1.Ready, "karmada init job is completed")
-		karmada.Status.SecretRef = &operatorv1alpha1.LocalSecretReference{Namespace: secret.Namespace, Name: secret.Name}
-		return s.global.Status().Update(t.Context(), karmada)
-	}))
-
-	s.says(heard, name, v1alpha1.ConditionInstalled, "True/Installed", `on cluster "`+lifecycleHost+`"`)
-	s.says(heard, name, v1alpha1.ConditionReady, "True/Available")
-	s.says(deployed, name, v1alpha1.ConditionIndexed, "True/Collecting")
-	if got := s.instance(name).Status; got.State != v1alpha1.InstanceStateRunning || got.APIEndpoint != alias.Config(name).Clusters["x"].Server {
-		t.Errorf("its state is %s at %s", got.State, got.APIEndpoint)
-	}
-
-	// As long as clusters keep it, it is as it was: a user has to empty them.
-	cluster := s.joined(name)
-	s.must(s.global.Delete(t.Context(), s.instance(name)))
-	s.says(heard, name, v1alpha1.ConditionRemovable, "False/ClustersJoined", cluster.Name)
-	// Another controller says so, after or before.
-	poll.Until(t, heard, "its state", func(context.Context) error {
-		if got := s.instance(name).Status.State; got != v1alpha1.InstanceStateTerminating {
-			return fmt.Errorf("it is %s", got)
-		}
-		return nil
-	})
-	// What would be removed at once has been when the controllers have answered a later change.
-	s.edit(name, func(i *v1alpha1.Instance) { i.Spec.Alias = "Kept" })
-	for _, condition := range []string{v1alpha1.ConditionRemovable, v1alpha1.ConditionIndexed} {
-		poll.Until(t, heard, condition+" is of the change", func(context.Context) error {
-			now := s.instance(name)
-			if found := meta.FindStatusCondition(now.Status.Conditions, condition); found == nil || found.ObservedGeneration != now.Generation {
-				return fmt.Errorf("at generation %d it is %+v", now.Generation, found)
-			}
-			return nil
-		})
-	}
-	virtual := &v1alpha1.Cluster{}
-	s.must(s.global.Get(t.Context(), client.ObjectKey{Name: "k-" + name}, virtual))
-	if now := s.instance(name); !virtual.DeletionTimestamp.IsZero() || !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionIndexed) {
-		t.Errorf("its virtual cluster is taken apart while it is kept: %+v, %+v", virtual.ObjectMeta, now.Status.Conditions)
-	}
-	if !s.karmada(name).DeletionTimestamp.IsZero() {
-		t.Error("it is uninstalled under its clusters")
-	}
-	s.must(s.global.Delete(t.Context(), cluster))
-
-	// What Kairship has of it is removed before it is uninstalled.
-	s.says(deployed, name, v1alpha1.ConditionInstalled, "False/Uninstalling")
-	s.gone(s.global, &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "k-" + name}})
-	thaw()
-	s.goneWithAll(name)
-}
-
-// joined is a Cluster that is to join an instance, and never does.
-func (s *lives) joined(instance string) *v1alpha1.Cluster {
-	s.Helper()
-	cluster := &v1alpha1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Name: instance + "-member"},
-		Spec: v1alpha1.ClusterSpec{
-			APIEndpoint:          "https://127.0.0.1:1",
-			CredentialsSecretRef: &v1alpha1.ClusterCredentialsReference{SecretReference: v1alpha1.SecretReference{Name: lifecyclePrefix + "no-such-secret"}},
-			InstanceRef:          &v1alpha1.InstanceReference{Name: instance},
-		},
-	}
-	s.must(s.global.Create(s.Context(), cluster))
-	s.Cleanup(func() { _ = client.IgnoreNotFound(s.global.Delete(context.Background(), cluster)) })
-	return cluster
 }
 
 // TestManagedInstancesAreValidated: what the operator cannot change in place is

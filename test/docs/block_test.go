@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,15 @@ type block struct {
 	variables map[string]any
 	// fails is the code of the error that it is said to end in; empty for none.
 	fails string
+}
+
+// needsScene reports whether it is about what a scene has.
+func (b block) needsScene() bool { return ours.MatchString(b.text) || strings.Contains(b.text, "$") }
+
+// changes reports whether it has a mutation.
+func (b block) changes() bool {
+	doc, err := parser.ParseQuery(&ast.Source{Input: b.text})
+	return err != nil || slices.ContainsFunc(doc.Operations, func(op *ast.OperationDefinition) bool { return op.Operation == ast.Mutation })
 }
 
 // patterns are where documents are.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,15 +44,18 @@ type scene struct {
 	other *fleet.Alias
 }
 
-// newScene sets the scene of a document, as far as it needs one, and clears it away
-// after the test.
-func newScene(t *testing.T, blocks []block) *scene {
+// emptyScene is that of documents which show what the fleet itself has.
+func emptyScene(t *testing.T) *scene {
 	t.Helper()
 	f := fleet.Open(t)
-	s := &scene{fleet: f, admin: gql.New(f.KairshipURL, f.Token(t, "admin")), id: fmt.Sprintf("docs-%d", time.Now().UnixMilli()%1e9)}
-	if !slices.ContainsFunc(blocks, func(b block) bool { return ours.MatchString(b.text) || strings.Contains(b.text, "$") }) {
-		return s
-	}
+	return &scene{fleet: f, admin: gql.New(f.KairshipURL, f.Token(t, "admin")), id: fmt.Sprintf("docs-%d", time.Now().UnixMilli()%1e9)}
+}
+
+// newScene sets a scene, and clears it away after the test.
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	s := emptyScene(t)
+	f := s.fleet
 	alpha := f.Client(t, "alpha")
 	s.other = f.Alias(t, "beta") // It ends after what is registered with it is removed.
 	t.Cleanup(func() { s.clear(t) })

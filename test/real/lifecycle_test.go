@@ -47,10 +47,16 @@ func (w *world) version(t *testing.T) string {
 // create has an instance installed on the node, and removed at the end of the test.
 func (w *world) create(t *testing.T, name, version string, components map[string]any) {
 	t.Helper()
-	_, _ = gql.MustQuery[any](t, w.kairship, `mutation($input: CreateInstanceInput!) { createInstance(input: $input) { operation } }`, map[string]any{"input": map[string]any{
-		"instance": name, "hostCluster": member, "karmadaVersion": version, "deletionPolicy": "DELETE", "components": components,
-	}})
+	w.install(t, name, version, "DELETE", components)
 	t.Cleanup(func() { w.remove(t, name) })
+}
+
+// install has an instance installed on the node.
+func (w *world) install(t *testing.T, name, version, deletionPolicy string, components map[string]any) {
+	t.Helper()
+	_, _ = gql.MustQuery[any](t, w.kairship, `mutation($input: CreateInstanceInput!) { createInstance(input: $input) { operation } }`, map[string]any{"input": map[string]any{
+		"instance": name, "hostCluster": member, "karmadaVersion": version, "deletionPolicy": deletionPolicy, "components": components,
+	}})
 }
 
 // remove deletes an instance and waits until nothing of it is left.

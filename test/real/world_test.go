@@ -126,9 +126,15 @@ func (w *world) kubectl(ctx context.Context, kubeconfig string, args ...string) 
 // memberKubeconfig writes one that leads through Kairship and through the instance to the member.
 func (w *world) memberKubeconfig(t *testing.T) string {
 	t.Helper()
+	return w.kubeconfigOf(t, instance, "/apis/cluster.karmada.io/v1alpha1/clusters/"+member+"/proxy")
+}
+
+// kubeconfigOf writes one that leads through Kairship to a path of an instance.
+func (w *world) kubeconfigOf(t *testing.T, name, path string) string {
+	t.Helper()
 	data, _ := gql.MustQuery[struct {
 		Instance struct{ Kubeconfig struct{ YAML, Server string } }
-	}](t, w.kairship, `query($name: String!) { instance(name: $name) { kubeconfig { yaml server } } }`, map[string]any{"name": instance})
+	}](t, w.kairship, `query($name: String!) { instance(name: $name) { kubeconfig { yaml server } } }`, map[string]any{"name": name})
 	config, err := clientcmd.Load([]byte(data.Instance.Kubeconfig.YAML))
 	if err != nil {
 		t.Fatalf("the kubeconfig that Kairship hands out: %v", err)
@@ -138,17 +144,17 @@ func (w *world) memberKubeconfig(t *testing.T) string {
 		t.Fatal(err)
 	}
 	for _, c := range config.Clusters {
-		c.Server = data.Instance.Kubeconfig.Server + "/apis/cluster.karmada.io/v1alpha1/clusters/" + member + "/proxy"
+		c.Server = data.Instance.Kubeconfig.Server + path
 		c.CertificateAuthorityData = ca
 	}
 	for _, a := range config.AuthInfos {
 		a.TokenFile, a.Token = "", w.token
 	}
-	path := filepath.Join(t.TempDir(), "member.yaml")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
+	file := filepath.Join(t.TempDir(), name+".yaml")
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return file
 }
 
 // pods lists pods of the node's cluster.

@@ -1642,6 +1642,8 @@ const (
 	InstanceCheckName_NO_DOWNGRADE InstanceCheckName_Value = 2
 	// It is one minor version later at most: Karmada supports no larger steps.
 	InstanceCheckName_ONE_MINOR_VERSION InstanceCheckName_Value = 3
+	// etcd has a volume: the operator of the next version makes its pods anew.
+	InstanceCheckName_DATA_KEPT InstanceCheckName_Value = 7
 	// The present version is installed, and the operator answers.
 	InstanceCheckName_INSTALLED InstanceCheckName_Value = 4
 	// The instance is ready.
@@ -1657,6 +1659,7 @@ var (
 		1: "VERSION_KNOWN",
 		2: "NO_DOWNGRADE",
 		3: "ONE_MINOR_VERSION",
+		7: "DATA_KEPT",
 		4: "INSTALLED",
 		5: "INSTANCE_READY",
 		6: "CLUSTERS_READY",
@@ -1666,6 +1669,7 @@ var (
 		"VERSION_KNOWN":     1,
 		"NO_DOWNGRADE":      2,
 		"ONE_MINOR_VERSION": 3,
+		"DATA_KEPT":         7,
 		"INSTALLED":         4,
 		"INSTANCE_READY":    5,
 		"CLUSTERS_READY":    6,
@@ -64963,13 +64967,14 @@ const file_kairship_proto_rawDesc = "" +
 	"\x05Value\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\r\n" +
 	"\tREFERENCE\x10\x01\x12\b\n" +
-	"\x04PODS\x10\x02\"\xa1\x01\n" +
-	"\x11InstanceCheckName\"\x8b\x01\n" +
+	"\x04PODS\x10\x02\"\xb0\x01\n" +
+	"\x11InstanceCheckName\"\x9a\x01\n" +
 	"\x05Value\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rVERSION_KNOWN\x10\x01\x12\x10\n" +
 	"\fNO_DOWNGRADE\x10\x02\x12\x15\n" +
 	"\x11ONE_MINOR_VERSION\x10\x03\x12\r\n" +
+	"\tDATA_KEPT\x10\a\x12\r\n" +
 	"\tINSTALLED\x10\x04\x12\x12\n" +
 	"\x0eINSTANCE_READY\x10\x05\x12\x12\n" +
 	"\x0eCLUSTERS_READY\x10\x06\"x\n" +

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,8 +46,12 @@ func TestServerAccepts(t *testing.T) {
 		}
 		for _, o := range all {
 			what := o.GetKind() + " " + o.GetName()
+			options := []client.PatchOption{client.DryRunAll, client.FieldOwner("test"), client.FieldValidation(metav1.FieldValidationStrict)}
+			if o.GetKind() == "CustomResourceDefinition" {
+				options = append(options, client.ForceOwnership) // The server of the tests has them already.
+			}
 			//nolint:staticcheck // Whatever kind it is, the server is to see just what was rendered.
-			err := kube.Patch(t.Context(), o, client.Apply, client.DryRunAll, client.FieldOwner("test"), client.FieldValidation(metav1.FieldValidationStrict))
+			err := kube.Patch(t.Context(), o, client.Apply, options...)
 			if err != nil {
 				t.Errorf("%s: %s is refused: %v", name, what, err)
 			}
@@ -59,7 +64,7 @@ func TestServerAccepts(t *testing.T) {
 func TestPodSecurity(t *testing.T) {
 	kube := connect(t)
 	for name, values := range matrix(t) {
-		for _, d := range deployments(t, values) {
+		for _, d := range workloads(t, values) {
 			if err := kube.Create(t.Context(), pod(t, d), client.DryRunAll); err != nil {
 				t.Errorf("%s: a pod of %s is refused: %v", name, d.GetName(), err)
 			}
@@ -72,21 +77,27 @@ func TestPodSecurity(t *testing.T) {
 	}
 }
 
+// workloads are what is rendered that makes pods.
+func workloads(t *testing.T, values string) []*unstructured.Unstructured {
+	t.Helper()
+	return slices.DeleteFunc(objects(t, render(t, values)), func(o *unstructured.Unstructured) bool {
+		return o.GetKind() != "Deployment" && o.GetKind() != "StatefulSet"
+	})
+}
+
+// deployments are Kairship's own.
 func deployments(t *testing.T, values string) []*unstructured.Unstructured {
 	t.Helper()
-	var found []*unstructured.Unstructured
-	for _, o := range objects(t, render(t, values)) {
-		if o.GetKind() == "Deployment" {
-			found = append(found, o)
-		}
-	}
+	found := slices.DeleteFunc(workloads(t, values), func(o *unstructured.Unstructured) bool {
+		return o.GetLabels()["app.kubernetes.io/part-of"] != "kairship"
+	})
 	if len(found) != 2 {
 		t.Fatalf("%d Deployments are rendered, want 2", len(found))
 	}
 	return found
 }
 
-// pod is what the Deployment's controller would make.
+// pod is what the controller of a Deployment or StatefulSet would make.
 func pod(t *testing.T, deployment *unstructured.Unstructured) *corev1.Pod {
 	t.Helper()
 	template, _, err := unstructured.NestedMap(deployment.Object, "spec", "template")
@@ -96,6 +107,17 @@ func pod(t *testing.T, deployment *unstructured.Unstructured) *corev1.Pod {
 	var p corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &p); err != nil {
 		t.Fatal(err)
+	}
+	claims, _, err := unstructured.NestedSlice(deployment.Object, "spec", "volumeClaimTemplates")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, claim := range claims {
+		name, _, err := unstructured.NestedString(claim.(map[string]any), "metadata", "name")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: name}) // The controller mounts the claim.
 	}
 	p.Namespace, p.GenerateName = namespace, deployment.GetName()+"-"
 	return &p

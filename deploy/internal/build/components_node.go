@@ -1,5 +1,23 @@
 package build
 
+// EarlierSuffix ends the names of the programs of the earlier Karmada.
+const EarlierSuffix = "-earlier"
+
+// EarlierKarmada is the release of Karmada before the one that Kairship is tested with, from which a real node is
+// upgraded. It is built for that alone.
+func EarlierKarmada() Module {
+	versions := []versionVar{{karmadaModule + "/pkg/version", karmadaModule}}
+	m := Module{
+		Name: "karmada-earlier", Folder: "deploy/real/components/karmada-earlier",
+		Manifests: []Manifest{{Module: karmadaModule, Folder: "charts/karmada/_crds", As: "karmada-earlier/crds"}},
+	}
+	for _, program := range []string{"aggregated-apiserver", "controller-manager", "scheduler", "webhook", "metrics-adapter", "descheduler"} {
+		m.Binaries = append(m.Binaries, Binary{Name: "karmada-" + program + EarlierSuffix, Package: karmadaModule + "/cmd/" + program, versions: versions})
+	}
+	m.Binaries = append(m.Binaries, Binary{Name: "karmada-operator" + EarlierSuffix, Package: karmadaModule + "/operator/cmd/operator", versions: versions})
+	return m
+}
+
 // coreDNSModule is the module of this repository that CoreDNS is compiled in.
 const coreDNSModule = "github.com/kairship-io/kairship/deploy/real/components/coredns"
 

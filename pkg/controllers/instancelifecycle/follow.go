@@ -93,7 +93,11 @@ func judge(karmada *operatorv1alpha1.Karmada, before *metav1.Condition, instance
 	case ready.Status == metav1.ConditionTrue && found.KubeconfigSecretRef == nil:
 		found.Condition = v1alpha1.NotInstalled(working, fmt.Sprintf("The operator says that %s is ready, but not where its kubeconfig is.", name))
 	case ready.Status == metav1.ConditionTrue:
-		found.Condition = v1alpha1.Installed(fmt.Sprintf("The operator has installed %s on cluster %q.", name, instance.Spec.HostCluster))
+		message := fmt.Sprintf("The operator has installed %s on cluster %q.", name, instance.Spec.HostCluster)
+		if !instance.Spec.Components.KeepsData() {
+			message += " Its etcd has no volume: everything in it is lost with the pod of etcd, which an operator of another version makes anew."
+		}
+		found.Condition = v1alpha1.Installed(message)
 	case ready.Reason == operatorFailed:
 		found.AtWork, found.Failed = true, true
 		found.Condition = v1alpha1.NotInstalled(failed, fmt.Sprintf("The operator failed, and will try again: %s", sentence(excerpt.Of(ready.Message, mostOfOperator))))

@@ -197,3 +197,25 @@ func TestCovers(t *testing.T) {
 		}
 	}
 }
+
+// TestJudgeNamesAnEtcdWithoutVolume: such an instance is installed, and its data in danger.
+func TestJudgeNamesAnEtcdWithoutVolume(t *testing.T) {
+	karmada := &operatorv1alpha1.Karmada{}
+	karmada.Status.SecretRef = &operatorv1alpha1.LocalSecretReference{Namespace: "k-alpha", Name: "alpha-karmada-admin-config"}
+	karmada.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Completed"}}
+	for _, c := range []struct {
+		reason     string
+		components *v1alpha1.InstanceComponents
+		named      bool
+	}{
+		{"without settings", nil, true},
+		{"without settings of etcd", &v1alpha1.InstanceComponents{}, true},
+		{"without storage", &v1alpha1.InstanceComponents{Etcd: &v1alpha1.EtcdSettings{}}, true},
+		{"with storage", &v1alpha1.InstanceComponents{Etcd: &v1alpha1.EtcdSettings{Storage: &v1alpha1.EtcdStorage{Size: "1Gi"}}}, false},
+	} {
+		got := judge(karmada, nil, &v1alpha1.Instance{Spec: v1alpha1.InstanceSpec{Components: c.components}}).Condition
+		if named := strings.Contains(got.Message, "no volume"); named != c.named || got.Status != metav1.ConditionTrue {
+			t.Errorf("%s: %s %s", c.reason, got.Status, got.Message)
+		}
+	}
+}

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
@@ -182,11 +182,11 @@ func written(chosen []*unstructured.Unstructured, omitted []Omission) (*Applicat
 	out := &Application{Objects: []Object{}, Omitted: append([]Omission{}, omitted...)}
 	var docs []string
 	for _, u := range chosen {
-		raw, err := yaml.Marshal(u.Object)
+		text, err := object.YAML(u.Object)
 		if err != nil {
 			return nil, err
 		}
-		docs = append(docs, string(raw))
+		docs = append(docs, *text)
 		out.Objects = append(out.Objects, Object{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: u.GetName()})
 	}
 	out.Manifests = strings.Join(docs, "---\n")

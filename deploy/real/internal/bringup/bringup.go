@@ -24,10 +24,18 @@ type Bringup struct {
 	Node *node.Node
 	// Values are more files of values for the chart.
 	Values []string
+	// Bundled has the chart bring what it needs beside it.
+	Bundled bool
+	// Earlier begins with the release of Karmada before the one that Kairship is tested with; UpgradeOperator goes on
+	// from there with the operator of the latter.
+	Earlier, UpgradeOperator bool
 	// Empty leaves the instance, the member and the application out.
 	Empty bool
 	// Source is the folder with the Kairship to install: its programs, its chart and its documentation.
 	Source string
+	// MemberOf is the folder of a process fleet whose instance the node becomes a member of, without a Kairship of its own;
+	// empty for none.
+	MemberOf string
 	// External is the folder of a process fleet whose instances are registered; empty for none.
 	External string
 
@@ -58,9 +66,12 @@ func (b *Bringup) Run(ctx context.Context) error {
 		return err
 	}
 	b.Node.Report.Sayf("%-32s Ready", "node "+node.Name)
-	installer := &install.Installer{Node: b.Node, Source: b.Source, Helm: helm, KairshipTag: set.KairshipTag, Values: b.Values}
+	installer := &install.Installer{Node: b.Node, Source: b.Source, Helm: helm, KairshipTag: set.KairshipTag, Values: b.Values, Bare: b.MemberOf != "", Bundled: b.Bundled, Karmada: b.karmada, Earlier: b.Earlier && !b.UpgradeOperator}
 	if err := installer.Run(ctx); err != nil {
 		return err
+	}
+	if b.MemberOf != "" {
+		return b.memberOf(ctx)
 	}
 	if err := b.describe(ctx); err != nil {
 		return err
@@ -93,7 +104,11 @@ func (b *Bringup) build(ctx context.Context) (helm string, set images.Set, err e
 	if err != nil {
 		return "", set, err
 	}
-	result, err := build.Components(ctx, build.Options{Repository: n.Repository, CacheRoot: cache, Modules: append(build.Fleet(), build.Node()...), Progress: display})
+	modules := append(build.Fleet(), build.Node()...)
+	if b.Earlier {
+		modules = append(modules, build.EarlierKarmada())
+	}
+	result, err := build.Components(ctx, build.Options{Repository: n.Repository, CacheRoot: cache, Modules: modules, Progress: display})
 	if err != nil {
 		return "", set, err
 	}
@@ -142,6 +157,16 @@ func (b *Bringup) sources(ctx context.Context) (images.Sources, error) {
 	}
 	b.karmada = s.Karmada
 	s.CRDsURL = fmt.Sprintf(conversion.ReleaseURL, s.Karmada)
+	if b.Earlier {
+		earlier, err := required(n.Repository, "deploy/real/components/karmada-earlier", "github.com/karmada-io/karmada")
+		if err != nil {
+			return s, err
+		}
+		s.Earlier = &images.Earlier{Version: earlier, CRDs: b.manifests["karmada-earlier/crds"], CRDsURL: fmt.Sprintf(conversion.ReleaseURL, earlier)}
+		if !b.UpgradeOperator {
+			b.karmada = earlier
+		}
+	}
 	return s, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,6 +42,10 @@ func (b *Bringup) describe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return b.write(description)
+}
+
+func (b *Bringup) write(description Description) error {
 	content, err := json.MarshalIndent(description, "", "  ")
 	if err != nil {
 		return err
@@ -63,7 +68,7 @@ func (b *Bringup) description(ctx context.Context) (Description, error) {
 		port, ok := p.(map[string]any)
 		if number, _ := port["nodePort"].(int64); ok && number > 0 {
 			return Description{
-				KairshipURL: "https://" + net.JoinHostPort(b.Node.Network.Node.String(), strconv.FormatInt(number, 10)), CAFile: b.Node.Paths.PKI().File("ca.crt"),
+				KairshipURL: "https://" + net.JoinHostPort(b.Node.Network.Node.String(), strconv.FormatInt(number, 10)), CAFile: filepath.Join(b.Node.Paths.Work("kairship"), "ca.crt"),
 				TokenFile: b.Node.Paths.Token(node.Admin), Kubeconfig: b.Node.Paths.Kubeconfig(), Kubectl: b.Node.Paths.Binary("kubectl"),
 				Program: b.Node.Paths.Binary("kairship-real"), Network: b.Node.Network.String(), Helm: b.helm, Chart: b.Node.Paths.Work("kairship"),
 			}, nil
@@ -83,7 +88,7 @@ func (b *Bringup) Welcome(out io.Writer) error {
 		return err
 	}
 	_, err = fmt.Fprintf(out, `
-Kairship runs in pods on a real node:
+Kairship manages a real node:
 
   console     %s (its certificate is by %s)
   token       %s

@@ -99,22 +99,39 @@ ports: [{name: https, port: %[3]d}]
 endpoints: [{addresses: ["%[4]s"]}]
 `
 
+// fleet is a process fleet, as its description has it.
+type fleet struct {
+	// KairshipURL is empty where Kairship's own processes are left out.
+	KairshipURL string            `json:"kairshipTLSURL"`
+	CAFile      string            `json:"kairshipCAFile"`
+	Tokens      map[string]string `json:"tokens"`
+	Clusters    []fleetInstance   `json:"clusters"`
+}
+
+func fleetFile(dir string) string { return filepath.Join(dir, "fleet.json") }
+
+func readFleet(dir string) (fleet, error) {
+	var found fleet
+	content, err := os.ReadFile(fleetFile(dir))
+	if err != nil {
+		return found, err
+	}
+	if err := json.Unmarshal(content, &found); err != nil {
+		return found, fmt.Errorf("%s: %w", fleetFile(dir), err)
+	}
+	return found, nil
+}
+
 // fleetInstances reads the description of the fleet in the folder.
 func fleetInstances(dir string) ([]fleetInstance, error) {
-	path := filepath.Join(dir, "fleet.json")
-	content, err := os.ReadFile(path)
+	fleet, err := readFleet(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("--external %s: there is no fleet that is up: start one with `go run ./deploy/local up --without-kairship --dir %s`", dir, dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	var fleet struct {
-		Clusters []fleetInstance `json:"clusters"`
-	}
-	if err := json.Unmarshal(content, &fleet); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	path := fleetFile(dir)
 	var instances []fleetInstance
 	for _, c := range fleet.Clusters {
 		if c.Role != "instance" {

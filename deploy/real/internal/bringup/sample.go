@@ -97,19 +97,23 @@ func (b *Bringup) sampleSteps(client *graphql.Client) ([]sampleStep, error) {
 	if err != nil {
 		return nil, err
 	}
+	var components any
+	if b.Earlier { // The next operator makes etcd's pod anew, and with it its data where that has no volume.
+		components = map[string]any{"etcd": map[string]any{"storage": map[string]any{"size": "1Gi"}}}
+	}
 	return []sampleStep{
 		{
 			name:      "registerCluster " + Member,
 			mutation:  `mutation($name: String!, $kubeconfig: String!) { registerCluster(input: {cluster: $name, kubeconfig: $kubeconfig, alias: "The node"}) { kubeSystemID mayJoin } }`,
 			variables: map[string]any{"name": Member, "kubeconfig": kubeconfig},
-			await:     clusterCondition(client, "Reachable"),
+			await:     clusterCondition(client, Member, "Reachable"),
 		},
 		{
 			name: "createInstance " + Instance,
-			mutation: `mutation($name: String!, $host: String!, $version: String!) {
-				createInstance(input: {instance: $name, hostCluster: $host, karmadaVersion: $version, deletionPolicy: DELETE}) { operation }
+			mutation: `mutation($name: String!, $host: String!, $version: String!, $components: InstanceComponentsInput) {
+				createInstance(input: {instance: $name, hostCluster: $host, karmadaVersion: $version, deletionPolicy: DELETE, components: $components}) { operation }
 			}`,
-			variables: map[string]any{"name": Instance, "host": Member, "version": b.karmada},
+			variables: map[string]any{"name": Instance, "host": Member, "version": b.karmada, "components": components},
 			await:     instanceRuns(client, Instance),
 		},
 		// Karmada passes requests on to a member for users and groups that roles in the instance name, so a group
@@ -120,7 +124,7 @@ func (b *Bringup) sampleSteps(client *graphql.Client) ([]sampleStep, error) {
 			name:      "joinCluster " + Member,
 			mutation:  `mutation($name: String!, $instance: String!) { joinCluster(input: {instance: $instance, cluster: $name}) { requested } }`,
 			variables: map[string]any{"name": Member, "instance": Instance},
-			await:     clusterCondition(client, "Joined"),
+			await:     clusterCondition(client, Member, "Joined"),
 		},
 		{
 			name: "deployApplication " + Application,
@@ -197,14 +201,14 @@ func conditionTrue(conditions []condition, kind string) string {
 	return "there is no condition " + kind + " yet"
 }
 
-func clusterCondition(client *graphql.Client, kind string) func(context.Context) (string, error) {
+func clusterCondition(client *graphql.Client, name, kind string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		var data struct {
 			Cluster *struct {
 				Conditions []condition `json:"conditions"`
 			} `json:"cluster"`
 		}
-		err := client.Do(ctx, `query($name: String!) { cluster(name: $name) { conditions { type status reason message } } }`, map[string]any{"name": Member}, &data)
+		err := client.Do(ctx, `query($name: String!) { cluster(name: $name) { conditions { type status reason message } } }`, map[string]any{"name": name}, &data)
 		if err != nil || data.Cluster == nil {
 			return "the cluster is not in the inventory yet", err
 		}

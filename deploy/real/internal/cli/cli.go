@@ -20,8 +20,14 @@ type options struct {
 	network string
 	values  []string
 	empty   bool
+	bundled bool
+	earlier bool
+	// upgradeOperator is set to go on from the earlier Karmada.
+	upgradeOperator bool
 	// external is the folder of a process fleet.
 	external string
+	// memberOf is the folder of a process fleet.
+	memberOf string
 	// source is the folder with the Kairship to install.
 	source string
 }
@@ -46,8 +52,15 @@ func Command() *cobra.Command {
 func addSettings(cmd *cobra.Command, o *options) {
 	cmd.Flags().StringArrayVar(&o.values, "values", nil, "a file with more values for the chart; may be given several times")
 	cmd.Flags().StringVar(&o.external, "external", "", "the folder of a process fleet that is up without Kairship's own processes: its instances are registered")
+	cmd.Flags().StringVar(&o.memberOf, "member-of", "", "the folder of a process fleet: the node becomes a member of its instance alpha, and no Kairship is installed on it")
 	cmd.Flags().StringVar(&o.source, "kairship", "", "the folder with the Kairship to install, such as that of another release; this clone unless given")
+	cmd.Flags().BoolVar(&o.earlier, "earlier-karmada", false, "begin with the release of Karmada before the one that Kairship is tested with")
+	cmd.Flags().BoolVar(&o.upgradeOperator, "upgrade-operator", false, "with --earlier-karmada: upgrade the operator from that release")
+	cmd.Flags().BoolVar(&o.bundled, "bundled", false, "have Kairship's chart bring PostgreSQL, Clusterpedia and a certificate, as the quick start does")
 	cmd.Flags().BoolVar(&o.empty, "empty", false, "install Kairship alone, without an instance, a member and an application")
+	for _, other := range []string{"values", "external", "kairship", "earlier-karmada", "upgrade-operator", "bundled", "empty"} {
+		cmd.MarkFlagsMutuallyExclusive("member-of", other) // They are about the Kairship that is not installed then.
+	}
 }
 
 // open describes the node that the flags name.

@@ -44,8 +44,8 @@ func upCommand(o *options) *cobra.Command {
 }
 
 func (o *options) bringUp(ctx context.Context, n *node.Node) (*bringup.Bringup, error) {
-	b := &bringup.Bringup{Node: n, Empty: o.empty, Source: n.Repository}
-	for folder, target := range map[*string]*string{&o.external: &b.External, &o.source: &b.Source} {
+	b := &bringup.Bringup{Node: n, Empty: o.empty, Bundled: o.bundled, Earlier: o.earlier, UpgradeOperator: o.upgradeOperator, Source: n.Repository}
+	for folder, target := range map[*string]*string{&o.external: &b.External, &o.memberOf: &b.MemberOf, &o.source: &b.Source} {
 		if *folder == "" {
 			continue
 		}

@@ -4,12 +4,14 @@ package images
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/karmada-io/karmada/operator/pkg/constants"
 
+	"github.com/kairship-io/kairship/deploy/internal/build"
 	"github.com/kairship-io/kairship/deploy/real/internal/image"
 )
 
@@ -40,6 +42,16 @@ type Sources struct {
 	CRDs, CRDsURL string
 	// The versions of Karmada and Clusterpedia, with a v.
 	Karmada, Clusterpedia string
+	// Earlier is an earlier Karmada whose images the node has too; nil for none.
+	Earlier *Earlier
+}
+
+// Earlier is an earlier release of Karmada. Its binaries are among the Sources', with build.EarlierSuffix.
+type Earlier struct {
+	// Version has a v.
+	Version string
+	// CRDs is the folder with its definitions, and CRDsURL where a Karmada has them from.
+	CRDs, CRDsURL string
 }
 
 // Set is all images of a node.
@@ -100,24 +112,31 @@ func (s Sources) karmada(component func(name, path, binary, user string) image.I
 		component(kube+constants.KubeAPIServer+":"+constants.KubeDefaultVersion, "/usr/local/bin/kube-apiserver", "kube-apiserver", ""),
 		component(kube+constants.KubeControllerManager+":"+constants.KubeDefaultVersion, "/usr/local/bin/kube-controller-manager", "kube-controller-manager", ""),
 	}
-	for _, name := range []string{
-		"karmada-aggregated-apiserver", "karmada-controller-manager", "karmada-scheduler", "karmada-webhook", "karmada-metrics-adapter", "karmada-descheduler",
-	} {
-		all = append(all, component(constants.KarmadaDefaultRepository+"/"+name+":"+s.Karmada, "/bin/"+name, name, ""))
+	var archives []*image.Layer // of all releases: an operator asks for that of the version which an instance has
+	release := func(version, suffix, crds, url string) error {
+		for _, name := range []string{
+			"karmada-aggregated-apiserver", "karmada-controller-manager", "karmada-scheduler", "karmada-webhook", "karmada-metrics-adapter", "karmada-descheduler",
+		} {
+			all = append(all, component(constants.KarmadaDefaultRepository+"/"+name+":"+version, "/bin/"+name, name+suffix, ""))
+		}
+		operator := component(constants.KarmadaDefaultRepository+"/karmada-operator:"+version, "/bin/karmada-operator", "karmada-operator"+suffix, "")
+		downloaded, err := downloadedCRDs(crds, url)
+		archives = append(archives, downloaded)
+		operator.Layers = append(operator.Layers, archives...)
+		all = append(all, operator)
+		return err
 	}
-	operator := component(constants.KarmadaDefaultRepository+"/karmada-operator:"+s.Karmada, "/bin/karmada-operator", "karmada-operator", "")
-	downloaded, err := downloadedCRDs(s.CRDs, s.CRDsURL)
-	if err != nil {
-		return nil, err
+	var err error
+	if e := s.Earlier; e != nil {
+		err = release(e.Version, build.EarlierSuffix, e.CRDs, e.CRDsURL)
 	}
-	operator.Layers = append(operator.Layers, downloaded)
-	return append(all, operator), nil
+	return all, errors.Join(err, release(s.Karmada, "", s.CRDs, s.CRDsURL))
 }
 
 // shell are the programs of this machine that sample applications and scripts use.
 var shell = map[string]string{
 	"/bin/sh": "/bin/sh", "/bin/cat": "/bin/cat", "/bin/date": "/bin/date", "/bin/sleep": "/bin/sleep", "/bin/echo": "/bin/echo",
-	"/bin/hostname": "/bin/hostname", "/bin/ls": "/bin/ls", "/usr/bin/env": "/usr/bin/env", "/usr/bin/id": "/usr/bin/id",
+	"/bin/hostname": "/bin/hostname", "/bin/ls": "/bin/ls", "/bin/mv": "/bin/mv", "/bin/rm": "/bin/rm", "/usr/bin/env": "/usr/bin/env", "/usr/bin/id": "/usr/bin/id",
 }
 
 // shellLayers are the programs of the shell with their libraries.
@@ -170,8 +189,13 @@ func (s Sources) database(ctx context.Context, base *image.Layer) (image.Image, 
 		return image.Image{}, err
 	}
 	all := append([]*image.Layer{base}, layers...)
-	all = append(all, libraries, programs, &image.Layer{Entries: []image.Entry{{Path: "/usr/local/pgsql", Link: filepath.Dir(s.Postgres)}}})
-	return image.Image{Name: Database, Layers: all, Entrypoint: []string{"/usr/local/pgsql/bin/postgres"}, User: "999:999"}, nil
+	found := &image.Layer{} // where a shell looks for programs
+	for _, e := range kept {
+		if filepath.Dir(e.Path) == s.Postgres {
+			found.Entries = append(found.Entries, image.Entry{Path: "/usr/local/bin/" + filepath.Base(e.Path), Link: e.Path})
+		}
+	}
+	return image.Image{Name: Database, Layers: append(all, libraries, programs, found), Entrypoint: []string{"/usr/local/bin/postgres"}, User: "999:999"}, nil
 }
 
 // tagLength is how much of a hash a tag has.

@@ -29,9 +29,27 @@ const databaseVolume = "/var/volumes/postgres"
 // volumeCount is how many volumes of 1 GiB there are for claims of any pod.
 const volumeCount = 6
 
-// volumes makes the default storage class and its volumes: nothing provisions them on demand.
+// volumes makes the default storage class and its volumes: nothing provisions them on demand. Their folders are for
+// any user, because Kubernetes changes no owner of a folder of the node.
 func (i *Installer) volumes(ctx context.Context) error {
+	for _, name := range volumeNames() {
+		folder := i.Node.Paths.Volume(name)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+		if err := os.Chmod(folder, 0o777); err != nil {
+			return err
+		}
+	}
 	return i.apply(ctx, "storage.yaml")
+}
+
+func volumeNames() []string {
+	var names []string
+	for number := range volumeCount {
+		names = append(names, fmt.Sprintf("volume-%d", number))
+	}
+	return names
 }
 
 // dns installs the cluster's DNS server.
@@ -91,13 +109,9 @@ func (i *Installer) apply(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	var volumes []string
-	for number := range volumeCount {
-		volumes = append(volumes, fmt.Sprintf("volume-%d", number))
-	}
 	var out strings.Builder
 	err = t.Execute(&out, map[string]any{
-		"Volumes": volumes,
+		"Volumes": volumeNames(),
 		"Domain":  node.Domain, "DNSAddress": node.DNSAddress, "DNSImage": images.DNS,
 		"DatabaseNamespace": databaseNamespace, "DatabaseImage": images.Database, "DatabaseVolume": databaseVolume,
 		"DatabasePassword": i.password("postgres"),

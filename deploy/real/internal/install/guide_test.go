@@ -38,6 +38,7 @@ func TestGuides(t *testing.T) {
 		{[]string{"docs", "operations.md"}, "yaml", []string{"index:\n  collectorLease:", "instanceSecrets:"}},
 		{[]string{"docs", "operations.md"}, "yaml", []string{"kairship-everything", "platform-admins"}},
 		{[]string{"docs", "operations.md"}, "sh", []string{"helm upgrade kairship deploy/helm/kairship"}},
+		{[]string{"docs", "operations.md"}, "sh", []string{chartCommand, "bundled.clusterpedia.enabled=true"}},
 		{[]string{"README.md"}, "sh", []string{chartCommand}},
 		{[]string{"deploy", "helm", "kairship", "README.md"}, "sh", []string{chartCommand}},
 	} {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,12 @@ const (
 // stepPatience is how long one step may take.
 const stepPatience = 5 * time.Minute
 
+// operatorStep begins the name of the step that installs the operator, which its version ends.
+const operatorStep = "karmada-operator "
+
+// scriptDelay is how long what a script has started may hold its output when the script was ended.
+const scriptDelay = 5 * time.Second
+
 // Installer carries out the steps, each once.
 type Installer struct {
 	Node *node.Node
@@ -39,6 +46,14 @@ type Installer struct {
 	KairshipTag string
 	// Values are more files of values for the chart.
 	Values []string
+	// Karmada is the version of the operator.
+	Karmada string
+	// Earlier is set when that is not the version of the documentation, but the one before it.
+	Earlier bool
+	// Bare installs what a cluster needs for pods alone.
+	Bare bool
+	// Bundled has the chart bring PostgreSQL, Clusterpedia and its certificate, as the quick start does.
+	Bundled bool
 
 	client *kube.Client
 	state  state
@@ -69,16 +84,10 @@ func (i *Installer) Run(ctx context.Context) error {
 	if err := i.load(); err != nil {
 		return err
 	}
-	for _, s := range []step{
-		{"dns", i.dns},
-		{"volumes", i.volumes},
-		{"postgresql", i.database},
-		{"clusterpedia", i.clusterpedia},
-		{"karmada-operator", i.operator},
-		{"database-roles", i.databaseRoles},
-		{"kairship", i.kairship},
-		{"administrator", i.administrator},
-	} {
+	if i.state.Done["kairship"] && (i.Bare || i.state.Done["postgresql"] == i.Bundled) {
+		return errors.New("this node has a Kairship that was installed in another way, with or without --bundled or --member-of, and one does not lead to the other: give the same flags again, or remove the node with `down --purge`")
+	}
+	for _, s := range i.steps() {
 		if i.state.Done[s.name] {
 			continue
 		}
@@ -86,10 +95,23 @@ func (i *Installer) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	if i.state.Tag == i.KairshipTag {
+	if i.Bare || i.state.Tag == i.KairshipTag {
 		return nil
 	}
 	return i.upgrade(ctx)
+}
+
+// steps are those of the installation, in their order.
+func (i *Installer) steps() []step {
+	cluster := []step{{"dns", i.dns}, {"volumes", i.volumes}}
+	if i.Bare {
+		return cluster
+	}
+	kairship := []step{{"postgresql", i.database}, {"clusterpedia", i.clusterpedia}, {"database-roles", i.databaseRoles}, {"kairship", i.kairship}}
+	if i.Bundled {
+		kairship = []step{{"kairship", i.quickStart}}
+	}
+	return slices.Concat(cluster, []step{{operatorStep + i.Karmada, i.operator}}, kairship, []step{{"administrator", i.administrator}})
 }
 
 func (i *Installer) once(ctx context.Context, s step) error {
@@ -135,6 +157,7 @@ func (i *Installer) save() error {
 func (i *Installer) script(ctx context.Context, folder, text string, variables map[string]string) error {
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", text)
 	cmd.Dir = folder
+	cmd.WaitDelay = scriptDelay
 	cmd.Env = append(os.Environ(),
 		"PATH="+i.Node.Paths.Bin()+":"+filepath.Dir(i.Helm)+":"+os.Getenv("PATH"),
 		"KUBECONFIG="+i.Node.Paths.Kubeconfig(),

@@ -84,6 +84,39 @@ func (i *Installer) kairship(ctx context.Context) error {
 	return nil
 }
 
+// quickStart installs the chart by the commands of the quick start in docs/operations.md, which need nothing beside it,
+// into a namespace with restricted pods.
+func (i *Installer) quickStart(ctx context.Context) error {
+	page, err := readGuide(i.Source, "docs", "operations.md")
+	if err != nil {
+		return err
+	}
+	commands, err := page.block("sh", chartCommand, "bundled.clusterpedia.enabled=true")
+	if err != nil {
+		return err
+	}
+	folder, values, err := i.chartFolder()
+	if err != nil {
+		return err
+	}
+	restricted := fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted}}\n", System)
+	bundled := fmt.Sprintf("bundled: {postgresql: {image: %q, storage: {size: 1Gi}}}\napiserver: {tls: {generated: {names: [%s]}}}\n", images.Database, i.Node.Network.Node)
+	if _, err := i.folder("kairship", map[string]string{"namespace.yaml": restricted, "bundled.yaml": bundled}); err != nil {
+		return err
+	}
+	// What follows is for a person who looks at the console.
+	commands, err = replace(withoutLines(commands, "kubectl -n "+System+" port-forward"), chartCommand, chartCommand+values+" --values bundled.yaml")
+	if err != nil {
+		return err
+	}
+	err = i.script(ctx, folder, "kubectl apply --filename namespace.yaml\n"+commands, map[string]string{"REGISTRY": images.Registry})
+	if err != nil {
+		return fmt.Errorf("%w\n%s\n%s", err, i.events(ctx, System), i.events(ctx, indexNamespace))
+	}
+	i.state.Tag = i.KairshipTag
+	return nil
+}
+
 // upgrade upgrades the release by the commands of docs/operations.md.
 func (i *Installer) upgrade(ctx context.Context) error {
 	return i.once(ctx, step{"kairship-upgrade", func(ctx context.Context) error {

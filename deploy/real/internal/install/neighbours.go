@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/kairship-io/kairship/deploy/internal/build"
 	"github.com/kairship-io/kairship/deploy/real/internal/images"
@@ -15,6 +16,10 @@ import (
 // module that Kairship is tested with stands for the clone.
 type neighbour struct {
 	module, pinnedBy string
+	// documented is the version that the page names; that of the module when empty.
+	documented string
+	// upgrade is set where an earlier release is installed.
+	upgrade bool
 	// manifests is where the module has them, as in the guide's kustomization.
 	manifests string
 	files     map[string]string
@@ -50,9 +55,18 @@ func (i *Installer) operator(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return i.neighbour(ctx, page, neighbour{
-		module: "github.com/karmada-io/karmada", pinnedBy: "deploy/real/components/node", manifests: "karmada/operator/config",
-	})
+	n := neighbour{module: "github.com/karmada-io/karmada", pinnedBy: "deploy/real/components/node", manifests: "karmada/operator/config"}
+	for done := range i.state.Done {
+		n.upgrade = n.upgrade || strings.HasPrefix(done, operatorStep)
+	}
+	if i.Earlier {
+		documented, err := build.RequiredVersion(filepath.Join(i.Node.Repository, filepath.FromSlash(n.pinnedBy), "go.mod"), n.module)
+		if err != nil {
+			return err
+		}
+		n.pinnedBy, n.documented, n.changes = "deploy/real/components/karmada-earlier", documented, []string{documented, i.Karmada}
+	}
+	return i.neighbour(ctx, page, n)
 }
 
 // neighbour carries out the guide's commands in a folder with its kustomization.
@@ -67,6 +81,9 @@ func (i *Installer) neighbour(ctx context.Context, page guide, n neighbour) erro
 	}
 	if kustomization, err = replace(kustomization, n.changes...); err != nil {
 		return err
+	}
+	if n.documented != "" {
+		version = n.documented
 	}
 	clone := "git clone --depth 1 --branch " + version + " https://" + n.module
 	commands, err := page.block("sh", clone)
@@ -87,5 +104,9 @@ func (i *Installer) neighbour(ctx context.Context, page guide, n neighbour) erro
 	if err := os.CopyFS(target, os.DirFS(filepath.Join(source, filepath.FromSlash(n.manifests[len(name)+1:])))); err != nil {
 		return fmt.Errorf("copying the manifests of %s: %w", n.module, err)
 	}
-	return i.script(ctx, folder, withoutLines(commands, "git clone "), n.variables)
+	commands = withoutLines(commands, "git clone ")
+	if n.upgrade {
+		commands = withoutLines(commands, "kubectl create namespace ")
+	}
+	return i.script(ctx, folder, commands, n.variables)
 }

@@ -104,6 +104,11 @@ type EtcdSettings struct {
 	Resources *ComponentResources `json:"resources,omitempty"`
 }
 
+// KeepsData reports whether what is in etcd outlives the pods of its members.
+func (c *InstanceComponents) KeepsData() bool {
+	return c != nil && c.Etcd != nil && c.Etcd.Storage != nil
+}
+
 // EtcdStorage is the persistent volume of an etcd member.
 type EtcdStorage struct {
 	// Size of the volume, such as 10Gi.

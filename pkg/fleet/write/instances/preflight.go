@@ -18,6 +18,7 @@ type CheckName string
 
 // The checks.
 const (
+	CheckDataKept      CheckName = "DATA_KEPT"
 	CheckVersionKnown  CheckName = "VERSION_KNOWN"
 	CheckNotDowngrade  CheckName = "NO_DOWNGRADE"
 	CheckOneMinor      CheckName = "ONE_MINOR_VERSION"
@@ -47,7 +48,7 @@ func (s *Service) preflight(ctx context.Context, before, after *v1alpha1.Instanc
 
 // checks are those of an upgrade of an instance to a version; the clusters are those of the inventory.
 func checks(i *v1alpha1.Instance, to string, clusters []v1alpha1.Cluster) []Check {
-	out := versionChecks(versionOf(i), to)
+	out := append(versionChecks(versionOf(i), to), dataKept(i))
 	for _, c := range []struct {
 		name CheckName
 		kind string
@@ -71,6 +72,15 @@ func checks(i *v1alpha1.Instance, to string, clusters []v1alpha1.Cluster) []Chec
 		}
 	}
 	return append(out, Check{CheckClustersReady, ready == total, fmt.Sprintf("%d of %d clusters of the inventory are joined and ready.", ready, total)})
+}
+
+// dataKept checks that etcd has a volume: the operator of the next version makes its pods anew.
+func dataKept(i *v1alpha1.Instance) Check {
+	if i.Spec.Components.KeepsData() {
+		return Check{CheckDataKept, true, "etcd has a volume."}
+	}
+	return Check{CheckDataKept, false, "etcd has no volume (components.etcd.storage), which it cannot get any more: all that is in the instance is lost " +
+		"when an operator of another version makes the pod of etcd anew. Install another instance with a volume, and move its clusters and workloads."}
 }
 
 // versionChecks compare the version that there is with the one to come. Karmada supports upgrades by one minor version at

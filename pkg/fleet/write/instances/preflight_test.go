@@ -20,6 +20,7 @@ func TestChecks(t *testing.T) {
 	at := func(version string, installed, ready bool) *v1alpha1.Instance {
 		i := &v1alpha1.Instance{}
 		i.Name, i.Spec.Mode, i.Spec.KarmadaVersion = "alpha", v1alpha1.InstanceModeManaged, version
+		i.Spec.Components = &v1alpha1.InstanceComponents{Etcd: &v1alpha1.EtcdSettings{Storage: &v1alpha1.EtcdStorage{Size: "1Gi"}}}
 		i.Status.Conditions = []metav1.Condition{condition(v1alpha1.ConditionInstalled, installed), condition(v1alpha1.ConditionReady, ready)}
 		return i
 	}
@@ -29,6 +30,8 @@ func TestChecks(t *testing.T) {
 		c.Status.Conditions = []metav1.Condition{condition(v1alpha1.ConditionJoined, true), condition(v1alpha1.ConditionReady, ready)}
 		return c
 	}
+	withoutVolume := at("v1.17.0", true, true)
+	withoutVolume.Spec.Components.Etcd.Storage = nil
 	for _, tt := range []struct {
 		reason   string
 		instance *v1alpha1.Instance
@@ -43,7 +46,8 @@ func TestChecks(t *testing.T) {
 		{"back", at("v1.18.2", true, true), "v1.18.1", nil, "NO_DOWNGRADE"},
 		{"no version", at("", true, true), "v1.18.1", nil, "VERSION_KNOWN"},
 		{"not installed", at("v1.17.0", false, false), "v1.18.1", nil, "INSTALLED INSTANCE_READY"},
-		{"nothing is known of it", &v1alpha1.Instance{Spec: v1alpha1.InstanceSpec{KarmadaVersion: "v1.17.0"}}, "v1.18.1", nil, "INSTALLED INSTANCE_READY"},
+		{"nothing is known of it", &v1alpha1.Instance{Spec: v1alpha1.InstanceSpec{KarmadaVersion: "v1.17.0"}}, "v1.18.1", nil, "DATA_KEPT INSTALLED INSTANCE_READY"},
+		{"etcd has no volume", withoutVolume, "v1.18.1", nil, "DATA_KEPT"},
 		{"a cluster is not ready", at("v1.17.0", true, true), "v1.18.1", []v1alpha1.Cluster{cluster("alpha", false), cluster("alpha", true)}, "CLUSTERS_READY"},
 	} {
 		var failed []string
