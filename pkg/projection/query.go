@@ -189,21 +189,57 @@ func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 
 // page is the statement that reads a page.
 func (s *statement) page(q *Query) string {
-	reach, where := s.reach(q), s.where(q)
-	from := s.from(q, reach) + where
 	columns := s.order(q.Order.Field)
 	if q.Order.Field == ByRelevance {
 		columns = append([]string{s.relevance(q.Relevant)}, columns...)
 	}
-	count := q.count(q.tallied(), reach.condition+where, from)
 	by := ordered(columns, q.Order.Desc)
+	reach := s.reach(q)
+	here, next := s.split(q)
+	count, where := "NULL", ""
+	if here == q || q.WithCount {
+		where = s.where(q)
+		count = q.count(q.tallied(), reach.condition+where, s.from(q, reach)+where)
+	}
+	if here != q {
+		where = s.where(here)
+	}
+	rows := s.rows(here, reach, where, columns)
+	if next != nil {
+		rows = "SELECT * FROM (SELECT * FROM (" + rows + ") h UNION ALL SELECT * FROM (" + s.rows(next, reach, s.where(next), columns) + ") n) w ORDER BY " + by + s.limit(q.Limit+1)
+	}
+	return "SELECT " + s.db.moment(q.since()) + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (" + rows + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
+}
+
+// rows are the rows w of a page in the order of some columns.
+func (s *statement) rows(q *Query, reach *reach, where string, columns []string) string {
+	from := s.from(q, reach) + where
 	if !s.db.postgres && where == "" && !q.confined() {
 		// SQLite would read everything in reach by an index of instances, and sort it. It uses no index for
 		// an expression that begins with +, and so reads the index of the order as far as the page goes.
 		from = "kairship.workload w WHERE +(" + reach.condition + ")"
 	}
-	return "SELECT " + s.db.moment(q.since()) + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(q.Order.Field, q.Show) + " FROM " +
-		from + s.after(q, columns) + " ORDER BY " + by + s.limit(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
+	return "SELECT " + pageColumns(q.Order.Field, q.Show) + " FROM " + from + s.after(q, columns) + " ORDER BY " + ordered(columns, q.Order.Desc) + s.limit(q.Limit+1)
+}
+
+// split divides what a page of some namespaces is taken from into the rest of the namespace of its position, and those
+// that follow; next is nil without any. SQLite would read the index of the order from the beginning of the namespace,
+// and not from the position; PostgreSQL does not. What is not divided is returned as it is.
+func (s *statement) split(q *Query) (here, next *Query) {
+	if s.db.postgres || q.After == nil || q.Order.Field != ByNamespace || !slices.Contains(q.Namespaces, q.After.Namespace) || len(q.Images)+len(q.Words) > 0 {
+		return q, nil
+	}
+	within, behind := *q, *q
+	within.Namespaces, behind.Namespaces, behind.After = []string{q.After.Namespace}, nil, nil
+	for _, namespace := range q.Namespaces {
+		if namespace != q.After.Namespace && (namespace > q.After.Namespace) != q.Order.Desc {
+			behind.Namespaces = append(behind.Namespaces, namespace)
+		}
+	}
+	if behind.Namespaces == nil {
+		return &within, nil
+	}
+	return &within, &behind
 }
 
 // Part is a part of a list.

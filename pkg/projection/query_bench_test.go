@@ -64,6 +64,8 @@ func BenchmarkSelect(b *testing.B) {
 				{"page", projection.Query{Instances: instances}, 100_000},
 				{"page-by-creation", projection.Query{Instances: instances, Order: projection.Order{Field: projection.ByCreation, Desc: true}}, 100_000},
 				{"page-of-one-instance", projection.Query{Instances: instances[:1]}, 5000},
+				{"page-after-400-in-one-namespace", projection.Query{Instances: instances, Namespaces: []string{"namespace-7"}, After: deep("namespace-7")}, 2000},
+				{"page-after-400-in-three-namespaces", projection.Query{Instances: instances, Namespaces: []string{"namespace-7", "namespace-8", "namespace-9"}, After: deep("namespace-7")}, 6000},
 				{"page-of-a-label", projection.Query{Instances: instances, Labels: []string{"team=team-3"}}, 10_000},
 				{"degraded", projection.Query{Instances: instances, Health: []string{"DEGRADED"}}, 160},
 				{"healthy", projection.Query{Instances: instances, Health: []string{"HEALTHY"}}, 99_840},
@@ -85,6 +87,11 @@ func BenchmarkSelect(b *testing.B) {
 			}
 		})
 	}
+}
+
+// deep is the place of a workload of a namespace that follows some hundred others.
+func deep(namespace string) *projection.Position {
+	return &projection.Position{WorkloadKey: projection.WorkloadKey{Namespace: namespace, Name: "workload-020000"}}
 }
 
 var two int32 = 2

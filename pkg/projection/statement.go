@@ -82,7 +82,11 @@ func (s *statement) where(q *Query) string {
 		column string
 		values []string
 	}{{"w.namespace", q.Namespaces}, {"w.name", q.Names}, {"w.health", q.Health}} {
-		if len(c.values) > 0 {
+		switch {
+		case len(c.values) == 0:
+		case len(c.values) == 1 && c.column == "w.namespace" && !s.db.postgres:
+			and(c.column + " = " + s.value(c.values[0])) // An index is read from a name in it on, see after.
+		default:
 			and(s.in(c.column, c.values))
 		}
 	}
@@ -361,7 +365,11 @@ func (s *statement) after(q *Query, columns []string) string {
 		values = append([]any{p.Severity}, values...)
 	case ByReady:
 		values = append([]any{p.Ready}, values...)
-	case ByNamespace, ByRelevance:
+	case ByNamespace:
+		if !s.db.postgres && slices.Equal(q.Namespaces, []string{p.Namespace}) {
+			columns, values = columns[1:], values[1:] // All are in the namespace.
+		}
+	case ByRelevance:
 	}
 	return s.follows(columns, values, q.Order.Desc)
 }
