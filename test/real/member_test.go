@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -77,7 +78,7 @@ const fleetWorkloadQuery = `query($name: String!) {
 }`
 
 // TestMemberOfFleet has an instance of the process fleet run containers on the node: one that crashes is explained by
-// what its kubelet reports and what it wrote, one that runs is read and entered.
+// what its kubelet reports and what it wrote, one that runs is read and entered, by the API and in the console.
 func TestMemberOfFleet(t *testing.T) {
 	if os.Getenv("KAIRSHIP_REAL_MEMBER") == "" {
 		t.Skip("the node is no member of a process fleet: `make test-real-member` starts both")
@@ -148,4 +149,17 @@ func TestMemberOfFleet(t *testing.T) {
 		}
 		return err
 	})
+	console(t)
+}
+
+// console has a browser look at the containers, and type into one.
+func console(t *testing.T) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "node", "test/node.mjs")
+	c.Dir = "../../ui/console"
+	out, err := c.CombinedOutput()
+	t.Logf("the console in a browser:\n%s", out)
+	if err != nil {
+		t.Errorf("the console in a browser: %v", err)
+	}
 }

@@ -220,6 +220,7 @@ export const en = {
     logs: 'Logs',
     follow: 'Following',
     noLogs: 'No lines yet',
+    lastWords: 'What it wrote last',
     logFilter: 'Filter lines',
     download: 'Download',
     noEvents: 'No events',

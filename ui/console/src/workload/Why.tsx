@@ -3,12 +3,14 @@ import type { ReactElement } from 'react';
 
 import { useLanguage, useT } from '../app/i18n.ts';
 import { clock } from '../shared/time.ts';
+import type { Key } from './key.ts';
+import { LastWords } from './LastWords.tsx';
 import type { Workload } from './layout.ts';
 
 const stateColor = { PASSED: 'teal', WAITING: 'blue', FAILED: 'red', NOT_REACHED: 'gray' } as const;
 
 /** Why shows where the propagation stands, stage by stage, with what to do. */
-export function Why({ workload }: { workload: Workload }): ReactElement | null {
+export function Why({ of, workload }: { of: Key; workload: Workload }): ReactElement | null {
   const t = useT();
   const language = useLanguage();
   const { explanation } = workload;
@@ -45,6 +47,9 @@ export function Why({ workload }: { workload: Workload }): ReactElement | null {
                     <Text size="sm" className="kairship-dimmed">
                       {t('workload.remedy')}: {reason.remedy}
                     </Text>
+                  )}
+                  {reason.code === 'POD_CRASHING' && reason.clusterName !== null && reason.pod !== null && (
+                    <LastWords of={of} clusterName={reason.clusterName} pod={reason.pod.name} />
                   )}
                 </List.Item>
               ))}

@@ -62,7 +62,7 @@ export function WorkloadPage(): ReactElement {
           ))}
         </Tabs.List>
         <Tabs.Panel value="why" pt="md">
-          <Why workload={workload} />
+          <Why of={key} workload={workload} />
         </Tabs.Panel>
         <Tabs.Panel value="graph" pt="md">
           <Suspense fallback={<Skeleton h={220} />}>

@@ -45,7 +45,7 @@ export const WorkloadQuery = graphql(
               state
               summary
               since
-              reasons { code message remedy clusterName }
+              reasons { code message remedy clusterName pod { name } }
             }
           }
           freshness { ...FreshnessFields }
@@ -84,6 +84,23 @@ export const PodsQuery = graphql(`
         placements {
           clusterName
           object { pods(first: 100) { name uid phase ready restarts nodeName message createdAt containers { name type state } } }
+        }
+      }
+    }
+  }
+`);
+
+/** LastWordsQuery is what the containers wrote before they ended, of the pods that are a reason. */
+export const LastWordsQuery = graphql(`
+  query LastWords($instance: String!, $kind: WorkloadKind!, $namespace: String!, $name: String!) {
+    instance(name: $instance) {
+      workload(kind: $kind, namespace: $namespace, name: $name) {
+        explanation {
+          steps {
+            reasons {
+              pod { name clusterName logs(previous: true, tail: 20) { lines { containerName line } omitted { containerName message } } }
+            }
+          }
         }
       }
     }
