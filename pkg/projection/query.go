@@ -195,19 +195,16 @@ func (s *statement) page(q *Query) string {
 	}
 	by := ordered(columns, q.Order.Desc)
 	reach := s.reach(q)
-	here, next := s.split(q)
+	ahead := s.ahead(q)
 	count, where := "NULL", ""
-	if here == q || q.WithCount {
+	if ahead == q || q.WithCount {
 		where = s.where(q)
 		count = q.count(q.tallied(), reach.condition+where, s.from(q, reach)+where)
 	}
-	if here != q {
-		where = s.where(here)
+	if ahead != q {
+		where = s.where(ahead)
 	}
-	rows := s.rows(here, reach, where, columns)
-	if next != nil {
-		rows = "SELECT * FROM (SELECT * FROM (" + rows + ") h UNION ALL SELECT * FROM (" + s.rows(next, reach, s.where(next), columns) + ") n) w ORDER BY " + by + s.limit(q.Limit+1)
-	}
+	rows := s.rows(ahead, reach, where, columns)
 	return "SELECT " + s.db.moment(q.since()) + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (" + rows + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
 }
 
@@ -222,24 +219,23 @@ func (s *statement) rows(q *Query, reach *reach, where string, columns []string)
 	return "SELECT " + pageColumns(q.Order.Field, q.Show) + " FROM " + from + s.after(q, columns) + " ORDER BY " + ordered(columns, q.Order.Desc) + s.limit(q.Limit+1)
 }
 
-// split divides what a page of some namespaces is taken from into the rest of the namespace of its position, and those
-// that follow; next is nil without any. SQLite would read the index of the order from the beginning of the namespace,
-// and not from the position; PostgreSQL does not. What is not divided is returned as it is.
-func (s *statement) split(q *Query) (here, next *Query) {
-	if s.db.postgres || q.After == nil || q.Order.Field != ByNamespace || !slices.Contains(q.Namespaces, q.After.Namespace) || len(q.Images)+len(q.Words) > 0 {
-		return q, nil
+// ahead is the query without the namespaces that its position is behind. SQLite would read the index of the order from
+// the beginning of the first namespace, and from a position only in a single one (BenchmarkSelect); PostgreSQL reads it from
+// the position.
+func (s *statement) ahead(q *Query) *Query {
+	if s.db.postgres || q.After == nil || q.Order.Field != ByNamespace || len(q.Images)+len(q.Words) > 0 {
+		return q
 	}
-	within, behind := *q, *q
-	within.Namespaces, behind.Namespaces, behind.After = []string{q.After.Namespace}, nil, nil
-	for _, namespace := range q.Namespaces {
-		if namespace != q.After.Namespace && (namespace > q.After.Namespace) != q.Order.Desc {
-			behind.Namespaces = append(behind.Namespaces, namespace)
-		}
+	behind := func(namespace string) bool {
+		return namespace != q.After.Namespace && (namespace < q.After.Namespace) != q.Order.Desc
 	}
-	if behind.Namespaces == nil {
-		return &within, nil
+	left := slices.DeleteFunc(slices.Clone(q.Namespaces), behind)
+	if len(left) == 0 || len(left) == len(q.Namespaces) {
+		return q
 	}
-	return &within, &behind
+	narrow := *q
+	narrow.Namespaces = left
+	return &narrow
 }
 
 // Part is a part of a list.
