@@ -174,8 +174,9 @@ test-long: ## The unit tests and the suites in their long form, as a release run
 	@KAIRSHIP_LONG=1 $(MAKE) test-unit reproducible test-fleet
 
 .PHONY: test-faults
-test-faults: ## Of these only those that kill and stop parts of the fleet (KAIRSHIP_FAULTS=0 leaves them out)
-	@KAIRSHIP_FAULTS=only $(MAKE) test-fleet
+test-faults: ui ## Of these only those that kill and stop parts of the fleet (KAIRSHIP_FAULTS=0 leaves them out)
+	@echo "==> faults in a fleet in $(TEST_DIR)"
+	@GOGC=$(TEST_GOGC) KAIRSHIP_FAULTS=only $(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) --operator $(FLAGS) -- hack/test-suites.sh $(TESTFLAGS)
 
 .PHONY: chaos
 chaos: ui ## Ten minutes of chaos in a fleet of its own (KAIRSHIP_CHAOS=10m, KAIRSHIP_CHAOS_SEED=n to repeat one); a short form is in test-long
