@@ -135,7 +135,7 @@ var remedies = map[Code]string{
 	CronJobRunFailed:         "Look at the pods of the last run and their logs.",
 	PodUnschedulable:         "Lower what the pods request, change their constraints, or add nodes to the cluster.",
 	PodImage:                 "Correct the image, or the credentials of its registry.",
-	PodCrashing:              "Read the logs of the container's previous run.",
+	PodCrashing:              "Read what the container wrote before it ended.",
 	PodConfiguration:         "Propagate the ConfigMaps and Secrets that the pod names.",
 	PodFailed:                "Read the logs of the pod.",
 	PodNotReady:              "Read the logs of the pod; its readiness probe does not succeed.",

@@ -23,7 +23,7 @@ try {
     await signIn(page, 'admin', workload('runs', 'pods'));
     await page.getByRole('button', { name: 'Logs' }).click();
     const log = page.getByRole('region', { name: 'Logs' }).locator('pre');
-    await page.getByText(/runs-\S+\/main it runs/).waitFor();
+    await page.getByText(/runs-\S+\/main\s+it runs/).waitFor();
     const before = (await log.innerText()).split('\n').length;
     await page.waitForFunction((n) => document.querySelector('pre.kairship-log').innerText.split('\n').length > n + 1, before);
     await close();

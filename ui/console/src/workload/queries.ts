@@ -90,7 +90,7 @@ export const PodsQuery = graphql(`
   }
 `);
 
-/** LastWordsQuery is what the containers wrote before they ended, of the pods that are a reason. */
+/** LastWordsQuery is what the containers of the pods that are a reason wrote in this run and in the one before. */
 export const LastWordsQuery = graphql(`
   query LastWords($instance: String!, $kind: WorkloadKind!, $namespace: String!, $name: String!) {
     instance(name: $instance) {
@@ -98,7 +98,13 @@ export const LastWordsQuery = graphql(`
         explanation {
           steps {
             reasons {
-              pod { name clusterName logs(previous: true, tail: 20) { lines { containerName line } omitted { containerName message } } }
+              pod {
+                name
+                clusterName
+                containers { name state termination { exitCode } lastTermination { exitCode } }
+                now: logs(tail: 20) { lines { containerName line } omitted { containerName message } }
+                before: logs(previous: true, tail: 20) { lines { containerName line } omitted { containerName message } }
+              }
             }
           }
         }
