@@ -1,7 +1,11 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -105,5 +109,68 @@ func TestFlags(t *testing.T) {
 				t.Errorf("%v: the error does not say %q: %v: %s", tt.args, part, err, tt.why)
 			}
 		}
+	}
+}
+
+// TestFlagsAreUsed finds settings that are read and then forgotten: no code but that which defines and checks flags
+// looks at them.
+func TestFlagsAreUsed(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defined, used := map[string]string{}, map[string]bool{}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, declared := range file.Decls {
+			function, ok := declared.(*ast.FuncDecl)
+			if !ok || strings.HasPrefix(function.Name.Name, "validate") {
+				continue
+			}
+			defines := function.Name.Name == "define" || function.Name.Name == "flags"
+			ast.Inspect(function, func(node ast.Node) bool {
+				if call, ok := node.(*ast.CallExpr); ok && defines && len(call.Args) > 2 {
+					// An exported field is of an embedded struct of another package, which is passed on as a whole.
+					if field, name := setting(call.Args[0]), call.Args[1]; field != "" && !ast.IsExported(field) {
+						defined[field] = name.(*ast.BasicLit).Value
+						return false
+					}
+				}
+				if selector, ok := node.(*ast.SelectorExpr); ok {
+					used[selector.Sel.Name] = true
+				}
+				return true
+			})
+		}
+	}
+	if len(defined) < 50 {
+		t.Errorf("%d flags were found: %v", len(defined), defined)
+	}
+	for field, name := range defined {
+		if !used[field] {
+			t.Errorf("%s sets the field %s, which no code uses", name, field)
+		}
+	}
+}
+
+// setting is the field of the options whose address is taken; of one in a struct of another package, that struct.
+func setting(of ast.Expr) string {
+	address, ok := of.(*ast.UnaryExpr)
+	if !ok {
+		return ""
+	}
+	name := ""
+	for x := address.X; ; {
+		selector, ok := x.(*ast.SelectorExpr)
+		if !ok {
+			return name
+		}
+		x, name = selector.X, selector.Sel.Name
 	}
 }

@@ -166,7 +166,8 @@ func (w *world) pods(ctx context.Context, namespace, selector string) ([]corev1.
 	return list.Items, nil
 }
 
-// awaitReady waits until all pods of a namespace are ready, and there are some.
+// awaitReady waits until all pods of a namespace are ready, and there are some. Those that have done their work are left
+// alone.
 func (w *world) awaitReady(t *testing.T, within time.Duration, namespace string) {
 	t.Helper()
 	poll.Until(t, within, "the pods of "+namespace+" are ready", func(ctx context.Context) error {
@@ -178,7 +179,7 @@ func (w *world) awaitReady(t *testing.T, within time.Duration, namespace string)
 			return errors.New("there are none")
 		}
 		for i := range pods {
-			if !ready(&pods[i]) {
+			if pods[i].Status.Phase != corev1.PodSucceeded && !ready(&pods[i]) {
 				return fmt.Errorf("pod %s is %s and not ready", pods[i].Name, pods[i].Status.Phase)
 			}
 		}

@@ -82,6 +82,9 @@ func TestDecide(t *testing.T) {
 			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(metav1.Condition{}, "Message", "LastTransitionTime")); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
+			if diff := cmp.Diff(got, own(got), cmpopts.SortSlices(func(a, b metav1.Condition) bool { return a.Type < b.Type })); diff != "" {
+				t.Errorf("it would be written again and again, because own does not have all of it (-decided +own):\n%s", diff)
+			}
 		})
 	}
 }

@@ -145,6 +145,9 @@ func TestDecide(t *testing.T) {
 			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(metav1.Condition{}, "Message", "LastTransitionTime", "ObservedGeneration")); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
+			if diff := cmp.Diff(got, own(got)); diff != "" {
+				t.Errorf("it would be written again and again, because own does not have all of it (-decided +own):\n%s", diff)
+			}
 			if pending != c.pending {
 				t.Errorf("pending is %v, want %v", pending, c.pending)
 			}
