@@ -201,7 +201,7 @@ test-real-bundled: ui ## Of these only the quick start, with PostgreSQL and Clus
 	@echo "==> the quick start, on a real node in $(REAL_TEST_DIR)"
 	@mkdir -p bin && go build -o bin/real ./deploy/real
 	@KAIRSHIP_REAL_BUNDLED=1 bin/real with --bundled --dir $(REAL_TEST_DIR) $(REAL_FLAGS) -- go test -count=1 -timeout 30m -v $(TESTFLAGS) \
-		-run '^(TestManagedInstance|TestApplicationRuns|TestRestricted|TestMemoryWithinRequests|TestHelmTest|TestBundled.*)$$' ./test/real
+		-run '^(TestManagedInstance|TestApplicationRuns|TestRestricted|TestMemoryWithinRequests|TestHelmTest|TestBundled.*|TestUninstalledForGood)$$' ./test/real
 
 .PHONY: test-real-karmada
 test-real-karmada: ui ## On a real node: an upgrade of the operator and of an instance from one release of Karmada to the next, under load

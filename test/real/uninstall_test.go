@@ -4,8 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,4 +63,65 @@ func TestWithoutKairship(t *testing.T) {
 	w.awaitRunning(t, instance)
 	TestManagedInstance(t)
 	TestApplicationRuns(t)
+}
+
+// TestUninstalledForGood carries out what docs/operations.md says, on a node that is brought up by the quick start: nothing of
+// Kairship is left, and the instance and its application run on.
+func TestUninstalledForGood(t *testing.T) {
+	w := openBundled(t)
+	w.awaitRunning(t, instance)
+	before := w.uids(t, shop)
+	page, err := os.ReadFile(filepath.Join(w.Chart, "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Uninstall\n")
+	_, block, _ := strings.Cut(section, "```sh\n")
+	commands, _, found := strings.Cut(block, "```")
+	if !found {
+		t.Fatal("docs/operations.md has no commands below Uninstall")
+	}
+	w.shell(t, commands)
+
+	for what, selector := range map[string]string{
+		"clusterroles,clusterrolebindings,crds,namespaces,apiservices,validatingwebhookconfigurations": "app.kubernetes.io/part-of in (kairship, kairship-bundled)",
+		"clusterroles,clusterrolebindings,namespaces,validatingadmissionpolicies":                      "app.kubernetes.io/managed-by=kairship",
+	} {
+		left, err := w.kubectl(t.Context(), w.Kubeconfig, "get", what, "--selector", selector, "--output", "name")
+		if err != nil || strings.TrimSpace(left) != "" {
+			t.Errorf("with %s are left, error %v:\n%s", selector, err, left)
+		}
+	}
+	named, err := w.kubectl(t.Context(), w.Kubeconfig, "get", "clusterroles,clusterrolebindings,crds,namespaces", "--output", "name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(named) {
+		if strings.Contains(line, "kairship") {
+			t.Errorf("left is %s", line)
+		}
+	}
+	w.awaitReady(t, time.Minute, "k-"+instance)
+	if after := w.uids(t, shop); !slices.Equal(before, after) {
+		t.Errorf("the application's pods were %v and are %v", before, after)
+	}
+}
+
+// shell carries out commands of a page as an administrator does, in the repository.
+func (w *world) shell(t *testing.T, commands string) {
+	t.Helper()
+	bin := t.TempDir()
+	for name, path := range map[string]string{"kubectl": w.KubectlPath, "helm": w.HelmPath} {
+		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", "-euxo", "pipefail", "-c", commands)
+	cmd.Dir = w.Chart
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.Kubeconfig, "PATH="+bin+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatal(err)
+	}
 }
