@@ -66,12 +66,12 @@ func TestWithoutKairship(t *testing.T) {
 }
 
 // TestUninstalledForGood carries out what docs/operations.md says, on a node that is brought up by the quick start: nothing of
-// Kairship is left, and the instance and its application run on.
+// Kairship is left, and the pods of the Karmada and of the application run on.
 func TestUninstalledForGood(t *testing.T) {
 	w := openBundled(t)
 	w.awaitRunning(t, instance)
-	before := w.uids(t, shop)
-	page, err := os.ReadFile(filepath.Join(w.Chart, "docs", "operations.md"))
+	before, control := w.uids(t, shop), w.uids(t, "k-"+instance)
+	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,11 +81,12 @@ func TestUninstalledForGood(t *testing.T) {
 	if !found {
 		t.Fatal("docs/operations.md has no commands below Uninstall")
 	}
+	w.shell(t, `kubectl patch instances.kairship.io `+instance+` --type merge --patch '{"spec": {"deletionPolicy": "Retain"}}'`)
 	w.shell(t, commands)
 
 	for what, selector := range map[string]string{
 		"clusterroles,clusterrolebindings,crds,namespaces,apiservices,validatingwebhookconfigurations": "app.kubernetes.io/part-of in (kairship, kairship-bundled)",
-		"clusterroles,clusterrolebindings,namespaces,validatingadmissionpolicies":                      "app.kubernetes.io/managed-by=kairship",
+		"clusterroles,clusterrolebindings,validatingadmissionpolicies":                                 "app.kubernetes.io/managed-by=kairship",
 	} {
 		left, err := w.kubectl(t.Context(), w.Kubeconfig, "get", what, "--selector", selector, "--output", "name")
 		if err != nil || strings.TrimSpace(left) != "" {
@@ -102,6 +103,9 @@ func TestUninstalledForGood(t *testing.T) {
 		}
 	}
 	w.awaitReady(t, time.Minute, "k-"+instance)
+	if after := w.uids(t, "k-"+instance); !slices.Equal(control, after) {
+		t.Errorf("the pods of the Karmada were %v and are %v", control, after)
+	}
 	if after := w.uids(t, shop); !slices.Equal(before, after) {
 		t.Errorf("the application's pods were %v and are %v", before, after)
 	}
