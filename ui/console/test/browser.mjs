@@ -85,7 +85,7 @@ try {
     await close();
   });
 
-  await step('a broken workload is found, and why it is', async () => {
+  await step('alice finds what is broken, learns why, previews the fix of its policy, applies it, sees it get well, and goes back', async () => {
     const { page, close } = await world.newPage();
     await signIn(page, 'alice');
     const problems = page.getByRole('region', { name: 'Needs attention' });
@@ -93,6 +93,23 @@ try {
     await page.getByRole('heading', { name: 'stuck' }).waitFor();
     await page.getByText('NO_CLUSTER_FITS').waitFor();
     await page.getByText('What to do: Change the placement of the policy').waitFor();
+    for (const [from, to, would, then] of [
+      ['accelerator: gpu', 'topology.kubernetes.io/region: north', /\+ m1 2/, 'Healthy'],
+      ['topology.kubernetes.io/region: north', 'accelerator: gpu', 'shop/stuck', 'Unscheduled'],
+    ]) {
+      if (then === 'Healthy') await page.getByRole('link', { name: 'Change policy shop/stuck' }).click();
+      else await page.goForward();
+      await page.getByRole('textbox', { name: 'Spec' }).locator('.cm-line', { hasText: from }).last().click();
+      await page.keyboard.press('End');
+      await page.keyboard.press('Shift+Home');
+      await page.keyboard.type(to);
+      const preview = page.getByRole('region', { name: 'What this would do' });
+      await preview.getByText(would).waitFor();
+      await preview.getByRole('button', { name: 'Apply' }).click();
+      await page.getByText('The policy is applied.').waitFor();
+      await page.goBack();
+      await page.getByRole('heading', { name: 'stuck' }).locator('..').getByText(then, { exact: true }).waitFor();
+    }
     await close();
   });
 

@@ -221,6 +221,8 @@ export const en = {
     follow: 'Following',
     noLogs: 'No lines yet',
     lastWords: 'What it wrote last',
+    openPolicy: 'Open policy {{name}}',
+    changePolicy: 'Change policy {{name}}',
     logFilter: 'Filter lines',
     download: 'Download',
     noEvents: 'No events',

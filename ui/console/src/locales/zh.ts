@@ -53,7 +53,7 @@ export const zh: Texts = {
     notFoundHint: '它可能已被删除，或者您的角色无权查看。', replicas: '{{desired}} 个中 {{ready}} 个就绪', policy: '策略', binding: '绑定', template: '模板', overrides: '覆盖',
     object: '对象', noPolicy: '没有策略', foldedHealthy_one: '{{count}} 个健康集群', foldedHealthy_other: '{{count}} 个健康集群', moreClusters_one: '还有 {{count}} 个集群',
     moreClusters_other: '还有 {{count}} 个集群', unfold: '展开', unfoldSome: '再显示 {{count}} 个', fold: '折叠健康集群',
-    noPods: '没有 Pod', restarts: '重启次数', node: '节点', phase: '阶段', logs: '日志', follow: '跟随中', noLogs: '暂无日志', lastWords: '最后的输出', logFilter: '筛选日志行', download: '下载',
+    noPods: '没有 Pod', restarts: '重启次数', node: '节点', phase: '阶段', logs: '日志', follow: '跟随中', noLogs: '暂无日志', lastWords: '最后的输出', openPolicy: '打开策略 {{name}}', changePolicy: '修改策略 {{name}}', logFilter: '筛选日志行', download: '下载',
     noEvents: '没有事件', noTimeline: '尚无记录', noDrift: '各集群与 Karmada 下发的内容一致', field: '字段', sent: '已下发', found: '实际', manager: '管理者',
     stage: { POLICY: '策略', SCHEDULING: '调度', OVERRIDE: '覆盖', DISPATCH: '下发', APPLY: '应用', RUN: '运行' },
     explained: { PASSED: '已通过', WAITING: '等待中', FAILED: '失败', NOT_REACHED: '未到达' }, remedy: '处理建议', by: '由 {{user}}',

@@ -2,6 +2,8 @@ import { Badge, Code, Group, List, Paper, Stack, Text } from '@mantine/core';
 import type { ReactElement } from 'react';
 
 import { useLanguage, useT } from '../app/i18n.ts';
+import { noNamespace } from '../policies/kinds.ts';
+import { AnchorLink } from '../shared/links.tsx';
 import { clock } from '../shared/time.ts';
 import type { Key } from './key.ts';
 import { LastWords } from './LastWords.tsx';
@@ -55,8 +57,37 @@ export function Why({ of, workload }: { of: Key; workload: Workload }): ReactEle
               ))}
             </List>
           )}
+          <Policies of={of} those={policiesOf(workload, step)} />
         </Paper>
       ))}
     </Stack>
   );
+}
+
+/** Policies leads to policies, and to their editor where they may be changed. */
+function Policies({ of, those }: { of: Key; those: ReturnType<typeof policiesOf> }): ReactElement | null {
+  const t = useT();
+  if (those.length === 0) return null;
+  return (
+    <Group gap="md" mt={6}>
+      {those.map(({ namespace, name, viewerCan }) => (
+        <AnchorLink
+          key={`${namespace} ${name}`}
+          to="/instances/$instance/policies/$kind/$namespace/$name"
+          params={{ instance: of.instance, kind: namespace === null ? 'CLUSTER_PROPAGATION_POLICY' : 'PROPAGATION_POLICY', namespace: namespace ?? noNamespace, name }}
+          search={viewerCan.update ? { tab: 'edit' } : {}}
+          size="sm"
+        >
+          {t(viewerCan.update ? 'workload.changePolicy' : 'workload.openPolicy', { name: [namespace, name].filter(Boolean).join('/') })}
+        </AnchorLink>
+      ))}
+    </Group>
+  );
+}
+
+/** policiesOf are the policies that a stage stands at: those that its reasons name, and that which decides where the workload goes. */
+function policiesOf({ policy }: Workload, step: NonNullable<Workload['explanation']>['steps'][number]) {
+  if (step.state === 'PASSED' || step.state === 'NOT_REACHED') return [];
+  const all = [...step.reasons.map((reason) => reason.policy), step.stage === 'SCHEDULING' ? policy : null].filter((p) => p !== null);
+  return all.filter((p, i) => all.findIndex((other) => other.namespace === p.namespace && other.name === p.name) === i);
 }

@@ -45,7 +45,7 @@ export const WorkloadQuery = graphql(
               state
               summary
               since
-              reasons { code message remedy clusterName pod { name } }
+              reasons { code message remedy clusterName pod { name } policy { namespace name viewerCan { update } } }
             }
           }
           freshness { ...FreshnessFields }
