@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/gql"
@@ -117,6 +120,43 @@ func TestPodsDeletedUnderLoad(t *testing.T) {
 		w.awaitReplaced(t, pods[i].Name, len(pods))
 	}
 	l.check(t, 0)
+}
+
+// TestPodsEvictedUnderLoad evicts all pods of Kairship at the same time, as the drain of a node does. The budgets refuse
+// evictions until the pod before is replaced, and no request fails.
+func TestPodsEvictedUnderLoad(t *testing.T) {
+	w := open(t)
+	pods := w.kairshipPods(t)
+	l := w.begin(t)
+	var refused atomic.Int64
+	var all sync.WaitGroup
+	for i := range pods {
+		of := metav1.ObjectMeta{Namespace: system, Name: pods[i].Name}
+		all.Go(func() {
+			err := wait.PollUntilContextTimeout(t.Context(), time.Second, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+				err := w.kube.CoreV1().Pods(system).EvictV1(ctx, &policyv1.Eviction{ObjectMeta: of})
+				switch {
+				case apierrors.IsTooManyRequests(err):
+					refused.Add(1)
+					return false, nil
+				case apierrors.IsNotFound(err):
+					return true, nil
+				}
+				return err == nil, err
+			})
+			if err != nil {
+				t.Errorf("evicting %s: %v", of.Name, err)
+			}
+		})
+	}
+	all.Wait()
+	for i := range pods {
+		w.awaitReplaced(t, pods[i].Name, len(pods))
+	}
+	l.check(t, 0)
+	if refused.Load() == 0 {
+		t.Error("no eviction was refused: the budgets keep nothing")
+	}
 }
 
 // TestPodsKilledUnderLoad kills every pod of Kairship at once, one after the other. What such a pod was about to
