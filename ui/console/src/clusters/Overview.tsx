@@ -2,11 +2,10 @@ import { Badge, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/co
 import type { ReactElement } from 'react';
 
 import { useLanguage, useT } from '../app/i18n.ts';
-import { noNamespace } from '../policies/kinds.ts';
+import { PolicyLink } from '../policies/PolicyLink.tsx';
 import { Allocation } from '../shared/Allocation.tsx';
 import { Conditions } from '../shared/Conditions.tsx';
 import { Facts } from '../shared/Facts.tsx';
-import { AnchorLink } from '../shared/links.tsx';
 import { bytes, digits } from '../shared/quantity.ts';
 import { clock } from '../shared/time.ts';
 import type { Member, MemberKey } from './member.ts';
@@ -74,14 +73,7 @@ export function Overview({ of, member, policies }: { of: MemberKey; member: Memb
             <Title order={2} id="policies">{t('cluster.policies')}</Title>
             {policies.length === 0 && <Text size="sm" className="kairship-dimmed">{t('cluster.noPolicies')}</Text>}
             {policies.map((policy) => (
-              <AnchorLink
-                key={`${policy.namespace} ${policy.name}`}
-                to="/instances/$instance/policies/$kind/$namespace/$name"
-                params={{ instance: of.instance, kind: policy.namespace === null ? 'CLUSTER_PROPAGATION_POLICY' : 'PROPAGATION_POLICY', namespace: policy.namespace ?? noNamespace, name: policy.name }}
-                size="sm"
-              >
-                {[policy.namespace, policy.name].filter(Boolean).join('/')}
-              </AnchorLink>
+              <PolicyLink key={`${policy.namespace} ${policy.name}`} instance={of.instance} namespace={policy.namespace} name={policy.name} />
             ))}
           </Stack>
         </Paper>

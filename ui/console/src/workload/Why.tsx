@@ -2,8 +2,7 @@ import { Badge, Code, Group, List, Paper, Stack, Text } from '@mantine/core';
 import type { ReactElement } from 'react';
 
 import { useLanguage, useT } from '../app/i18n.ts';
-import { noNamespace } from '../policies/kinds.ts';
-import { AnchorLink } from '../shared/links.tsx';
+import { PolicyLink } from '../policies/PolicyLink.tsx';
 import { clock } from '../shared/time.ts';
 import type { Key } from './key.ts';
 import { LastWords } from './LastWords.tsx';
@@ -71,15 +70,14 @@ function Policies({ of, those }: { of: Key; those: ReturnType<typeof policiesOf>
   return (
     <Group gap="md" mt={6}>
       {those.map(({ namespace, name, viewerCan }) => (
-        <AnchorLink
+        <PolicyLink
           key={`${namespace} ${name}`}
-          to="/instances/$instance/policies/$kind/$namespace/$name"
-          params={{ instance: of.instance, kind: namespace === null ? 'CLUSTER_PROPAGATION_POLICY' : 'PROPAGATION_POLICY', namespace: namespace ?? noNamespace, name }}
-          search={viewerCan.update ? { tab: 'edit' } : {}}
-          size="sm"
-        >
-          {t(viewerCan.update ? 'workload.changePolicy' : 'workload.openPolicy', { name: [namespace, name].filter(Boolean).join('/') })}
-        </AnchorLink>
+          instance={of.instance}
+          namespace={namespace}
+          name={name}
+          edit={viewerCan.update}
+          label={(text) => t(viewerCan.update ? 'workload.changePolicy' : 'workload.openPolicy', { name: text })}
+        />
       ))}
     </Group>
   );
