@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -68,7 +67,7 @@ func (ec *executionContext) _ViewerCan_view(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_ViewerCan_view(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ViewerCan", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ViewerCan", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _ViewerCan_create(ctx context.Context, field graphql.CollectedField, obj *authz.ViewerCan) (ret graphql.Marshaler) {
@@ -91,7 +90,7 @@ func (ec *executionContext) _ViewerCan_create(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_ViewerCan_create(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ViewerCan", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ViewerCan", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _ViewerCan_update(ctx context.Context, field graphql.CollectedField, obj *authz.ViewerCan) (ret graphql.Marshaler) {
@@ -114,7 +113,7 @@ func (ec *executionContext) _ViewerCan_update(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_ViewerCan_update(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ViewerCan", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ViewerCan", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _ViewerCan_delete(ctx context.Context, field graphql.CollectedField, obj *authz.ViewerCan) (ret graphql.Marshaler) {
@@ -137,7 +136,7 @@ func (ec *executionContext) _ViewerCan_delete(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_ViewerCan_delete(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ViewerCan", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ViewerCan", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _ViewerCan_proxy(ctx context.Context, field graphql.CollectedField, obj *authz.ViewerCan) (ret graphql.Marshaler) {
@@ -160,7 +159,7 @@ func (ec *executionContext) _ViewerCan_proxy(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_ViewerCan_proxy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ViewerCan", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ViewerCan", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _ViewerCan_manageAccess(ctx context.Context, field graphql.CollectedField, obj *authz.ViewerCan) (ret graphql.Marshaler) {
@@ -183,7 +182,7 @@ func (ec *executionContext) _ViewerCan_manageAccess(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ViewerCan_manageAccess(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ViewerCan", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ViewerCan", field, false, false, "Boolean")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -204,8 +203,7 @@ func (ec *executionContext) _ViewerCan(ctx context.Context, sel ast.SelectionSet
 	fields := graphql.CollectFields(ec.OperationContext, sel, viewerCanImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -249,14 +247,10 @@ func (ec *executionContext) _ViewerCan(ctx context.Context, sel ast.SelectionSet
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -275,9 +269,7 @@ func (ec *executionContext) marshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshi
 	_ = sel
 	res := scalar.MarshalString(marshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck[v])
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "Guard!")
 	}
 	return res
 }
@@ -295,15 +287,9 @@ var (
 	}
 )
 
-func (ec *executionContext) marshalNViewerCan2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋauthzᚐViewerCan(ctx context.Context, sel ast.SelectionSet, v authz.ViewerCan) graphql.Marshaler {
-	return ec._ViewerCan(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNViewerCan2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋauthzᚐViewerCan(ctx context.Context, sel ast.SelectionSet, v *authz.ViewerCan) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ViewerCan!")
 		return graphql.Null
 	}
 	return ec._ViewerCan(ctx, sel, v)

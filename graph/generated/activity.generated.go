@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -49,7 +48,7 @@ func (ec *executionContext) _ActivityEntry_at(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntry_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, "Time")
 }
 
 func (ec *executionContext) _ActivityEntry_user(ctx context.Context, field graphql.CollectedField, obj *activity.Entry) (ret graphql.Marshaler) {
@@ -72,7 +71,7 @@ func (ec *executionContext) _ActivityEntry_user(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntry_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _ActivityEntry_impersonatedUser(ctx context.Context, field graphql.CollectedField, obj *activity.Entry) (ret graphql.Marshaler) {
@@ -95,7 +94,7 @@ func (ec *executionContext) _ActivityEntry_impersonatedUser(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntry_impersonatedUser(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _ActivityEntry_way(ctx context.Context, field graphql.CollectedField, obj *activity.Entry) (ret graphql.Marshaler) {
@@ -118,7 +117,7 @@ func (ec *executionContext) _ActivityEntry_way(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntry_way(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntry", field, false, false, errors.New("field of type ActivityWay does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntry", field, false, false, "ActivityWay")
 }
 
 func (ec *executionContext) _ActivityEntry_mutation(ctx context.Context, field graphql.CollectedField, obj *activity.Entry) (ret graphql.Marshaler) {
@@ -141,7 +140,7 @@ func (ec *executionContext) _ActivityEntry_mutation(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntry_mutation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _ActivityEntry_verb(ctx context.Context, field graphql.CollectedField, obj *activity.Entry) (ret graphql.Marshaler) {
@@ -164,7 +163,7 @@ func (ec *executionContext) _ActivityEntry_verb(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntry_verb(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntry", field, false, false, errors.New("field of type ActivityVerb does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntry", field, false, false, "ActivityVerb")
 }
 
 func (ec *executionContext) _ActivityEntry_outcome(ctx context.Context, field graphql.CollectedField, obj *activity.Entry) (ret graphql.Marshaler) {
@@ -187,7 +186,7 @@ func (ec *executionContext) _ActivityEntry_outcome(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntry_outcome(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntry", field, false, false, errors.New("field of type ActivityOutcome does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntry", field, false, false, "ActivityOutcome")
 }
 
 func (ec *executionContext) _ActivityEntry_code(ctx context.Context, field graphql.CollectedField, obj *activity.Entry) (ret graphql.Marshaler) {
@@ -210,7 +209,7 @@ func (ec *executionContext) _ActivityEntry_code(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntry_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _ActivityEntry_instanceName(ctx context.Context, field graphql.CollectedField, obj *activity.Entry) (ret graphql.Marshaler) {
@@ -233,7 +232,7 @@ func (ec *executionContext) _ActivityEntry_instanceName(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntry_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _ActivityEntry_group(ctx context.Context, field graphql.CollectedField, obj *activity.Entry) (ret graphql.Marshaler) {
@@ -256,7 +255,7 @@ func (ec *executionContext) _ActivityEntry_group(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntry_group(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _ActivityEntry_kind(ctx context.Context, field graphql.CollectedField, obj *activity.Entry) (ret graphql.Marshaler) {
@@ -279,7 +278,7 @@ func (ec *executionContext) _ActivityEntry_kind(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntry_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _ActivityEntry_namespace(ctx context.Context, field graphql.CollectedField, obj *activity.Entry) (ret graphql.Marshaler) {
@@ -302,7 +301,7 @@ func (ec *executionContext) _ActivityEntry_namespace(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntry_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _ActivityEntry_name(ctx context.Context, field graphql.CollectedField, obj *activity.Entry) (ret graphql.Marshaler) {
@@ -325,7 +324,7 @@ func (ec *executionContext) _ActivityEntry_name(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntry_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _ActivityEntryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*activity.Entry]) (ret graphql.Marshaler) {
@@ -444,7 +443,7 @@ func (ec *executionContext) _ActivityEntryConnection_totalCount(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntryConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntryConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntryConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ActivityEntryConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*activity.Entry]) (ret graphql.Marshaler) {
@@ -531,7 +530,7 @@ func (ec *executionContext) _ActivityEntryEdge_cursor(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEntryEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEntryEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ActivityEntryEdge", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -624,6 +623,18 @@ func (ec *executionContext) unmarshalInputActivityFilter(ctx context.Context, ob
 	return it, nil
 }
 
+// UnmarshalActivityFilter unmarshals raw into the ActivityFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalActivityFilter(ctx context.Context, raw any) (activity.Filter, error) {
+	var out activity.Filter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ActivityFilter", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -638,8 +649,7 @@ func (ec *executionContext) _ActivityEntry(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, activityEntryImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -718,14 +728,10 @@ func (ec *executionContext) _ActivityEntry(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -736,8 +742,7 @@ func (ec *executionContext) _ActivityEntryConnection(ctx context.Context, sel as
 	fields := graphql.CollectFields(ec.OperationContext, sel, activityEntryConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -776,14 +781,10 @@ func (ec *executionContext) _ActivityEntryConnection(ctx context.Context, sel as
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -794,8 +795,7 @@ func (ec *executionContext) _ActivityEntryEdge(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, activityEntryEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -819,14 +819,10 @@ func (ec *executionContext) _ActivityEntryEdge(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -834,10 +830,6 @@ func (ec *executionContext) _ActivityEntryEdge(ctx context.Context, sel ast.Sele
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
-
-func (ec *executionContext) marshalNActivityEntry2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋactivityᚐEntry(ctx context.Context, sel ast.SelectionSet, v activity.Entry) graphql.Marshaler {
-	return ec._ActivityEntry(ctx, sel, &v)
-}
 
 func (ec *executionContext) marshalNActivityEntry2ᚕᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋactivityᚐEntryᚄ(ctx context.Context, sel ast.SelectionSet, v []*activity.Entry) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
@@ -857,23 +849,15 @@ func (ec *executionContext) marshalNActivityEntry2ᚕᚖgithubᚗcomᚋkairship�
 
 func (ec *executionContext) marshalNActivityEntry2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋactivityᚐEntry(ctx context.Context, sel ast.SelectionSet, v *activity.Entry) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ActivityEntry!")
 		return graphql.Null
 	}
 	return ec._ActivityEntry(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNActivityEntryConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*activity.Entry]) graphql.Marshaler {
-	return ec._ActivityEntryConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNActivityEntryConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*activity.Entry]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ActivityEntryConnection!")
 		return graphql.Null
 	}
 	return ec._ActivityEntryConnection(ctx, sel, v)
@@ -897,9 +881,7 @@ func (ec *executionContext) marshalNActivityEntryEdge2ᚕᚖgithubᚗcomᚋkairs
 
 func (ec *executionContext) marshalNActivityEntryEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*activity.Entry]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ActivityEntryEdge!")
 		return graphql.Null
 	}
 	return ec._ActivityEntryEdge(ctx, sel, v)
@@ -915,9 +897,7 @@ func (ec *executionContext) marshalNActivityOutcome2githubᚗcomᚋkairshipᚑio
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ActivityOutcome!")
 	}
 	return res
 }
@@ -932,9 +912,7 @@ func (ec *executionContext) marshalNActivityVerb2githubᚗcomᚋkairshipᚑioᚋ
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ActivityVerb!")
 	}
 	return res
 }
@@ -949,9 +927,7 @@ func (ec *executionContext) marshalNActivityWay2githubᚗcomᚋkairshipᚑioᚋk
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ActivityWay!")
 	}
 	return res
 }

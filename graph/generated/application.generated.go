@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -50,7 +49,7 @@ func (ec *executionContext) _DeployApplicationPayload_deployed(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_DeployApplicationPayload_deployed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeployApplicationPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("DeployApplicationPayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _DeployApplicationPayload_results(ctx context.Context, field graphql.CollectedField, obj *applications.DeployPayload) (ret graphql.Marshaler) {
@@ -105,7 +104,7 @@ func (ec *executionContext) _DeployApplicationPayload_operation(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_DeployApplicationPayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeployApplicationPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("DeployApplicationPayload", field, false, false, "ID")
 }
 
 func (ec *executionContext) _DeployApplicationPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *applications.DeployPayload) (ret graphql.Marshaler) {
@@ -128,7 +127,7 @@ func (ec *executionContext) _DeployApplicationPayload_consistencyToken(ctx conte
 	)
 }
 func (ec *executionContext) fieldContext_DeployApplicationPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeployApplicationPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeployApplicationPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UndoneWrite_outcome(ctx context.Context, field graphql.CollectedField, obj *resources.Undone) (ret graphql.Marshaler) {
@@ -151,7 +150,7 @@ func (ec *executionContext) _UndoneWrite_outcome(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_UndoneWrite_outcome(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UndoneWrite", field, false, false, errors.New("field of type UndoOutcome does not have child fields"))
+	return graphql.NewScalarFieldContext("UndoneWrite", field, false, false, "UndoOutcome")
 }
 
 func (ec *executionContext) _UndoneWrite_message(ctx context.Context, field graphql.CollectedField, obj *resources.Undone) (ret graphql.Marshaler) {
@@ -174,7 +173,7 @@ func (ec *executionContext) _UndoneWrite_message(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_UndoneWrite_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UndoneWrite", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UndoneWrite", field, false, false, "String")
 }
 
 func (ec *executionContext) _UndoneWrite_error(ctx context.Context, field graphql.CollectedField, obj *resources.Undone) (ret graphql.Marshaler) {
@@ -229,7 +228,7 @@ func (ec *executionContext) _WrittenObject_argument(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_WrittenObject_argument(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, "String")
 }
 
 func (ec *executionContext) _WrittenObject_apiVersion(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -252,7 +251,7 @@ func (ec *executionContext) _WrittenObject_apiVersion(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_WrittenObject_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, "String")
 }
 
 func (ec *executionContext) _WrittenObject_kind(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -275,7 +274,7 @@ func (ec *executionContext) _WrittenObject_kind(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_WrittenObject_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, "String")
 }
 
 func (ec *executionContext) _WrittenObject_namespace(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -298,7 +297,7 @@ func (ec *executionContext) _WrittenObject_namespace(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_WrittenObject_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, "String")
 }
 
 func (ec *executionContext) _WrittenObject_name(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -321,7 +320,7 @@ func (ec *executionContext) _WrittenObject_name(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_WrittenObject_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, "String")
 }
 
 func (ec *executionContext) _WrittenObject_action(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -344,7 +343,7 @@ func (ec *executionContext) _WrittenObject_action(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_WrittenObject_action(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, errors.New("field of type ManifestAction does not have child fields"))
+	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, "ManifestAction")
 }
 
 func (ec *executionContext) _WrittenObject_message(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -367,7 +366,7 @@ func (ec *executionContext) _WrittenObject_message(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_WrittenObject_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WrittenObject", field, false, false, "String")
 }
 
 func (ec *executionContext) _WrittenObject_resource(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -532,6 +531,18 @@ func (ec *executionContext) unmarshalInputApplicationOverridePolicyInput(ctx con
 	return it, nil
 }
 
+// UnmarshalApplicationOverridePolicyInput unmarshals raw into the ApplicationOverridePolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalApplicationOverridePolicyInput(ctx context.Context, raw any) (specs.CreateInput[v1alpha1.OverrideSpec], error) {
+	var out specs.CreateInput[v1alpha1.OverrideSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ApplicationOverridePolicyInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputApplicationPropagationPolicyInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha1.PropagationSpec], error) {
 	var it specs.CreateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
@@ -592,6 +603,18 @@ func (ec *executionContext) unmarshalInputApplicationPropagationPolicyInput(ctx 
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalApplicationPropagationPolicyInput unmarshals raw into the ApplicationPropagationPolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalApplicationPropagationPolicyInput(ctx context.Context, raw any) (specs.CreateInput[v1alpha1.PropagationSpec], error) {
+	var out specs.CreateInput[v1alpha1.PropagationSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ApplicationPropagationPolicyInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputDeployApplicationInput(ctx context.Context, obj any) (applications.DeployInput, error) {
@@ -686,6 +709,18 @@ func (ec *executionContext) unmarshalInputDeployApplicationInput(ctx context.Con
 	return it, nil
 }
 
+// UnmarshalDeployApplicationInput unmarshals raw into the DeployApplicationInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeployApplicationInput(ctx context.Context, raw any) (applications.DeployInput, error) {
+	var out applications.DeployInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeployApplicationInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -700,8 +735,7 @@ func (ec *executionContext) _DeployApplicationPayload(ctx context.Context, sel a
 	fields := graphql.CollectFields(ec.OperationContext, sel, deployApplicationPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -735,14 +769,10 @@ func (ec *executionContext) _DeployApplicationPayload(ctx context.Context, sel a
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -753,8 +783,7 @@ func (ec *executionContext) _UndoneWrite(ctx context.Context, sel ast.SelectionS
 	fields := graphql.CollectFields(ec.OperationContext, sel, undoneWriteImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -783,14 +812,10 @@ func (ec *executionContext) _UndoneWrite(ctx context.Context, sel ast.SelectionS
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -801,8 +826,7 @@ func (ec *executionContext) _WrittenObject(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, writtenObjectImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -866,14 +890,10 @@ func (ec *executionContext) _WrittenObject(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -907,9 +927,7 @@ func (ec *executionContext) marshalNUndoOutcome2githubᚗcomᚋkairshipᚑioᚋk
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "UndoOutcome!")
 	}
 	return res
 }

@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -47,7 +46,7 @@ func (ec *executionContext) _DeployApplicationToInstancesPayload_deployed(ctx co
 	)
 }
 func (ec *executionContext) fieldContext_DeployApplicationToInstancesPayload_deployed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeployApplicationToInstancesPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("DeployApplicationToInstancesPayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _DeployApplicationToInstancesPayload_results(ctx context.Context, field graphql.CollectedField, obj *applications.SeveralPayload) (ret graphql.Marshaler) {
@@ -102,7 +101,7 @@ func (ec *executionContext) _DeployApplicationToInstancesPayload_consistencyToke
 	)
 }
 func (ec *executionContext) fieldContext_DeployApplicationToInstancesPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeployApplicationToInstancesPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeployApplicationToInstancesPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceDeployment_instanceName(ctx context.Context, field graphql.CollectedField, obj *applications.InstanceResult) (ret graphql.Marshaler) {
@@ -125,7 +124,7 @@ func (ec *executionContext) _InstanceDeployment_instanceName(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_InstanceDeployment_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceDeployment", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceDeployment", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceDeployment_outcome(ctx context.Context, field graphql.CollectedField, obj *applications.InstanceResult) (ret graphql.Marshaler) {
@@ -148,7 +147,7 @@ func (ec *executionContext) _InstanceDeployment_outcome(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_InstanceDeployment_outcome(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceDeployment", field, false, false, errors.New("field of type InstanceDeploymentOutcome does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceDeployment", field, false, false, "InstanceDeploymentOutcome")
 }
 
 func (ec *executionContext) _InstanceDeployment_results(ctx context.Context, field graphql.CollectedField, obj *applications.InstanceResult) (ret graphql.Marshaler) {
@@ -235,7 +234,7 @@ func (ec *executionContext) _InstanceDeployment_operation(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_InstanceDeployment_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceDeployment", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceDeployment", field, false, false, "ID")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -334,6 +333,18 @@ func (ec *executionContext) unmarshalInputDeployApplicationToInstancesInput(ctx 
 	return it, nil
 }
 
+// UnmarshalDeployApplicationToInstancesInput unmarshals raw into the DeployApplicationToInstancesInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeployApplicationToInstancesInput(ctx context.Context, raw any) (applications.SeveralInput, error) {
+	var out applications.SeveralInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeployApplicationToInstancesInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -348,8 +359,7 @@ func (ec *executionContext) _DeployApplicationToInstancesPayload(ctx context.Con
 	fields := graphql.CollectFields(ec.OperationContext, sel, deployApplicationToInstancesPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -378,14 +388,10 @@ func (ec *executionContext) _DeployApplicationToInstancesPayload(ctx context.Con
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -396,8 +402,7 @@ func (ec *executionContext) _InstanceDeployment(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceDeploymentImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -436,14 +441,10 @@ func (ec *executionContext) _InstanceDeployment(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -487,9 +488,7 @@ func (ec *executionContext) marshalNInstanceDeploymentOutcome2githubᚗcomᚋkai
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "InstanceDeploymentOutcome!")
 	}
 	return res
 }

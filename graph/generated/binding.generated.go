@@ -5,7 +5,6 @@ package generated
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -53,7 +52,7 @@ func (ec *executionContext) _AggregatedStatusItem_clusterName(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_AggregatedStatusItem_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AggregatedStatusItem", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("AggregatedStatusItem", field, false, false, "String")
 }
 
 func (ec *executionContext) _AggregatedStatusItem_applied(ctx context.Context, field graphql.CollectedField, obj *binding.StatusItem) (ret graphql.Marshaler) {
@@ -76,7 +75,7 @@ func (ec *executionContext) _AggregatedStatusItem_applied(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_AggregatedStatusItem_applied(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AggregatedStatusItem", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("AggregatedStatusItem", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _AggregatedStatusItem_appliedMessage(ctx context.Context, field graphql.CollectedField, obj *binding.StatusItem) (ret graphql.Marshaler) {
@@ -99,7 +98,7 @@ func (ec *executionContext) _AggregatedStatusItem_appliedMessage(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_AggregatedStatusItem_appliedMessage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AggregatedStatusItem", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("AggregatedStatusItem", field, false, false, "String")
 }
 
 func (ec *executionContext) _AggregatedStatusItem_health(ctx context.Context, field graphql.CollectedField, obj *binding.StatusItem) (ret graphql.Marshaler) {
@@ -122,7 +121,7 @@ func (ec *executionContext) _AggregatedStatusItem_health(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_AggregatedStatusItem_health(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AggregatedStatusItem", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("AggregatedStatusItem", field, false, false, "String")
 }
 
 func (ec *executionContext) _AggregatedStatusItem_status(ctx context.Context, field graphql.CollectedField, obj *binding.StatusItem) (ret graphql.Marshaler) {
@@ -145,7 +144,7 @@ func (ec *executionContext) _AggregatedStatusItem_status(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_AggregatedStatusItem_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AggregatedStatusItem", field, false, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("AggregatedStatusItem", field, false, false, "JSON")
 }
 
 func (ec *executionContext) _ResourceBinding_id(ctx context.Context, field graphql.CollectedField, obj *binding.Binding) (ret graphql.Marshaler) {
@@ -168,7 +167,7 @@ func (ec *executionContext) _ResourceBinding_id(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ResourceBinding_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, "ID")
 }
 
 func (ec *executionContext) _ResourceBinding_instance(ctx context.Context, field graphql.CollectedField, obj *binding.Binding) (ret graphql.Marshaler) {
@@ -223,7 +222,7 @@ func (ec *executionContext) _ResourceBinding_namespace(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ResourceBinding_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, "String")
 }
 
 func (ec *executionContext) _ResourceBinding_name(ctx context.Context, field graphql.CollectedField, obj *binding.Binding) (ret graphql.Marshaler) {
@@ -246,7 +245,7 @@ func (ec *executionContext) _ResourceBinding_name(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ResourceBinding_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, "String")
 }
 
 func (ec *executionContext) _ResourceBinding_clusters(ctx context.Context, field graphql.CollectedField, obj *binding.Binding) (ret graphql.Marshaler) {
@@ -301,7 +300,7 @@ func (ec *executionContext) _ResourceBinding_replicas(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ResourceBinding_replicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, "Int")
 }
 
 func (ec *executionContext) _ResourceBinding_schedulerName(ctx context.Context, field graphql.CollectedField, obj *binding.Binding) (ret graphql.Marshaler) {
@@ -324,7 +323,7 @@ func (ec *executionContext) _ResourceBinding_schedulerName(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_ResourceBinding_schedulerName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, "String")
 }
 
 func (ec *executionContext) _ResourceBinding_conditions(ctx context.Context, field graphql.CollectedField, obj *binding.Binding) (ret graphql.Marshaler) {
@@ -411,7 +410,7 @@ func (ec *executionContext) _ResourceBinding_createdAt(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ResourceBinding_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, "Time")
 }
 
 func (ec *executionContext) _ResourceBinding_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *binding.Binding) (ret graphql.Marshaler) {
@@ -434,7 +433,7 @@ func (ec *executionContext) _ResourceBinding_resourceVersion(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_ResourceBinding_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, "String")
 }
 
 func (ec *executionContext) _ResourceBinding_manifest(ctx context.Context, field graphql.CollectedField, obj *binding.Binding) (ret graphql.Marshaler) {
@@ -457,7 +456,7 @@ func (ec *executionContext) _ResourceBinding_manifest(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ResourceBinding_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _ResourceBinding_yaml(ctx context.Context, field graphql.CollectedField, obj *binding.Binding) (ret graphql.Marshaler) {
@@ -480,7 +479,7 @@ func (ec *executionContext) _ResourceBinding_yaml(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ResourceBinding_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceBinding", field, true, false, "String")
 }
 
 func (ec *executionContext) _ResourceBinding_freshness(ctx context.Context, field graphql.CollectedField, obj *binding.Binding) (ret graphql.Marshaler) {
@@ -535,7 +534,7 @@ func (ec *executionContext) _TargetCluster_name(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_TargetCluster_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TargetCluster", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("TargetCluster", field, false, false, "String")
 }
 
 func (ec *executionContext) _TargetCluster_replicas(ctx context.Context, field graphql.CollectedField, obj *binding.TargetCluster) (ret graphql.Marshaler) {
@@ -558,7 +557,7 @@ func (ec *executionContext) _TargetCluster_replicas(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_TargetCluster_replicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TargetCluster", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("TargetCluster", field, false, false, "Int")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -579,8 +578,7 @@ func (ec *executionContext) _AggregatedStatusItem(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, aggregatedStatusItemImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -619,14 +617,10 @@ func (ec *executionContext) _AggregatedStatusItem(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -637,8 +631,7 @@ func (ec *executionContext) _ResourceBinding(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, resourceBindingImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -649,43 +642,11 @@ func (ec *executionContext) _ResourceBinding(ctx context.Context, sel ast.Select
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ResourceBinding_instance(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ResourceBinding_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "namespace":
 			out.Values[i] = ec._ResourceBinding_namespace(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -755,14 +716,10 @@ func (ec *executionContext) _ResourceBinding(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -773,8 +730,7 @@ func (ec *executionContext) _TargetCluster(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, targetClusterImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -798,14 +754,10 @@ func (ec *executionContext) _TargetCluster(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }

@@ -48,7 +48,7 @@ func (ec *executionContext) _ChangeWorkloadsPayload_action(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_ChangeWorkloadsPayload_action(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, errors.New("field of type WorkloadAction does not have child fields"))
+	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, "WorkloadAction")
 }
 
 func (ec *executionContext) _ChangeWorkloadsPayload_fingerprint(ctx context.Context, field graphql.CollectedField, obj *bulk.Payload) (ret graphql.Marshaler) {
@@ -71,7 +71,7 @@ func (ec *executionContext) _ChangeWorkloadsPayload_fingerprint(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_ChangeWorkloadsPayload_fingerprint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _ChangeWorkloadsPayload_total(ctx context.Context, field graphql.CollectedField, obj *bulk.Payload) (ret graphql.Marshaler) {
@@ -94,7 +94,7 @@ func (ec *executionContext) _ChangeWorkloadsPayload_total(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ChangeWorkloadsPayload_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ChangeWorkloadsPayload_changed(ctx context.Context, field graphql.CollectedField, obj *bulk.Payload) (ret graphql.Marshaler) {
@@ -117,7 +117,7 @@ func (ec *executionContext) _ChangeWorkloadsPayload_changed(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_ChangeWorkloadsPayload_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ChangeWorkloadsPayload_failed(ctx context.Context, field graphql.CollectedField, obj *bulk.Payload) (ret graphql.Marshaler) {
@@ -140,7 +140,7 @@ func (ec *executionContext) _ChangeWorkloadsPayload_failed(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_ChangeWorkloadsPayload_failed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ChangeWorkloadsPayload_skipped(ctx context.Context, field graphql.CollectedField, obj *bulk.Payload) (ret graphql.Marshaler) {
@@ -163,7 +163,7 @@ func (ec *executionContext) _ChangeWorkloadsPayload_skipped(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_ChangeWorkloadsPayload_skipped(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ChangeWorkloadsPayload_results(ctx context.Context, field graphql.CollectedField, obj *bulk.Payload) (ret graphql.Marshaler) {
@@ -250,7 +250,7 @@ func (ec *executionContext) _ChangeWorkloadsPayload_consistencyToken(ctx context
 	)
 }
 func (ec *executionContext) fieldContext_ChangeWorkloadsPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ChangeWorkloadsPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _ChangedWorkload_instanceName(ctx context.Context, field graphql.CollectedField, obj *bulk.Result) (ret graphql.Marshaler) {
@@ -273,7 +273,7 @@ func (ec *executionContext) _ChangedWorkload_instanceName(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ChangedWorkload_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ChangedWorkload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ChangedWorkload", field, false, false, "String")
 }
 
 func (ec *executionContext) _ChangedWorkload_kind(ctx context.Context, field graphql.CollectedField, obj *bulk.Result) (ret graphql.Marshaler) {
@@ -296,7 +296,7 @@ func (ec *executionContext) _ChangedWorkload_kind(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ChangedWorkload_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ChangedWorkload", field, false, false, errors.New("field of type WorkloadKind does not have child fields"))
+	return graphql.NewScalarFieldContext("ChangedWorkload", field, false, false, "WorkloadKind")
 }
 
 func (ec *executionContext) _ChangedWorkload_namespace(ctx context.Context, field graphql.CollectedField, obj *bulk.Result) (ret graphql.Marshaler) {
@@ -319,7 +319,7 @@ func (ec *executionContext) _ChangedWorkload_namespace(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ChangedWorkload_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ChangedWorkload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ChangedWorkload", field, false, false, "String")
 }
 
 func (ec *executionContext) _ChangedWorkload_name(ctx context.Context, field graphql.CollectedField, obj *bulk.Result) (ret graphql.Marshaler) {
@@ -342,7 +342,7 @@ func (ec *executionContext) _ChangedWorkload_name(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ChangedWorkload_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ChangedWorkload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ChangedWorkload", field, false, false, "String")
 }
 
 func (ec *executionContext) _ChangedWorkload_outcome(ctx context.Context, field graphql.CollectedField, obj *bulk.Result) (ret graphql.Marshaler) {
@@ -365,7 +365,7 @@ func (ec *executionContext) _ChangedWorkload_outcome(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ChangedWorkload_outcome(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ChangedWorkload", field, false, false, errors.New("field of type WorkloadOutcome does not have child fields"))
+	return graphql.NewScalarFieldContext("ChangedWorkload", field, false, false, "WorkloadOutcome")
 }
 
 func (ec *executionContext) _ChangedWorkload_workload(ctx context.Context, field graphql.CollectedField, obj *bulk.Result) (ret graphql.Marshaler) {
@@ -529,6 +529,18 @@ func (ec *executionContext) unmarshalInputChangeWorkloadsInput(ctx context.Conte
 	return it, nil
 }
 
+// UnmarshalChangeWorkloadsInput unmarshals raw into the ChangeWorkloadsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalChangeWorkloadsInput(ctx context.Context, raw any) (bulk.Input, error) {
+	var out bulk.Input
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ChangeWorkloadsInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -543,8 +555,7 @@ func (ec *executionContext) _ChangeWorkloadsPayload(ctx context.Context, sel ast
 	fields := graphql.CollectFields(ec.OperationContext, sel, changeWorkloadsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -603,14 +614,10 @@ func (ec *executionContext) _ChangeWorkloadsPayload(ctx context.Context, sel ast
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -621,8 +628,7 @@ func (ec *executionContext) _ChangedWorkload(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, changedWorkloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -671,14 +677,10 @@ func (ec *executionContext) _ChangedWorkload(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -722,9 +724,7 @@ func (ec *executionContext) marshalNWorkloadAction2githubᚗcomᚋkairshipᚑio�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "WorkloadAction!")
 	}
 	return res
 }
@@ -739,9 +739,7 @@ func (ec *executionContext) marshalNWorkloadOutcome2githubᚗcomᚋkairshipᚑio
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "WorkloadOutcome!")
 	}
 	return res
 }

@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -85,7 +84,7 @@ func (ec *executionContext) _Cluster_id(ctx context.Context, field graphql.Colle
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, false, "ID")
 }
 
 func (ec *executionContext) _Cluster_name(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -108,7 +107,7 @@ func (ec *executionContext) _Cluster_name(ctx context.Context, field graphql.Col
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, false, false, "String")
 }
 
 func (ec *executionContext) _Cluster_alias(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -131,7 +130,7 @@ func (ec *executionContext) _Cluster_alias(ctx context.Context, field graphql.Co
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_alias(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, false, "String")
 }
 
 func (ec *executionContext) _Cluster_type(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -154,7 +153,7 @@ func (ec *executionContext) _Cluster_type(ctx context.Context, field graphql.Col
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, false, errors.New("field of type ClusterType does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, false, "ClusterType")
 }
 
 func (ec *executionContext) _Cluster_hidden(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -177,7 +176,7 @@ func (ec *executionContext) _Cluster_hidden(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_hidden(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _Cluster_apiEndpoint(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -200,7 +199,7 @@ func (ec *executionContext) _Cluster_apiEndpoint(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_apiEndpoint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, false, "String")
 }
 
 func (ec *executionContext) _Cluster_provider(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -223,7 +222,7 @@ func (ec *executionContext) _Cluster_provider(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_provider(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, false, "String")
 }
 
 func (ec *executionContext) _Cluster_region(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -246,7 +245,7 @@ func (ec *executionContext) _Cluster_region(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_region(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, false, "String")
 }
 
 func (ec *executionContext) _Cluster_zone(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -269,7 +268,7 @@ func (ec *executionContext) _Cluster_zone(ctx context.Context, field graphql.Col
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_zone(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, false, "String")
 }
 
 func (ec *executionContext) _Cluster_instance(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -356,7 +355,7 @@ func (ec *executionContext) _Cluster_kubernetesVersion(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_kubernetesVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, false, "String")
 }
 
 func (ec *executionContext) _Cluster_kubeSystemID(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -379,7 +378,7 @@ func (ec *executionContext) _Cluster_kubeSystemID(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_kubeSystemID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, false, "String")
 }
 
 func (ec *executionContext) _Cluster_credentialsExpireTime(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -402,7 +401,7 @@ func (ec *executionContext) _Cluster_credentialsExpireTime(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_credentialsExpireTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, false, "Time")
 }
 
 func (ec *executionContext) _Cluster_summary(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -489,7 +488,7 @@ func (ec *executionContext) _Cluster_createdAt(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, false, "Time")
 }
 
 func (ec *executionContext) _Cluster_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -512,7 +511,7 @@ func (ec *executionContext) _Cluster_resourceVersion(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, false, false, "String")
 }
 
 func (ec *executionContext) _Cluster_manifest(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -535,7 +534,7 @@ func (ec *executionContext) _Cluster_manifest(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, true, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, true, "JSON")
 }
 
 func (ec *executionContext) _Cluster_yaml(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -558,7 +557,7 @@ func (ec *executionContext) _Cluster_yaml(ctx context.Context, field graphql.Col
 	)
 }
 func (ec *executionContext) fieldContext_Cluster_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Cluster", field, true, true, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Cluster", field, true, true, "String")
 }
 
 func (ec *executionContext) _Cluster_freshness(ctx context.Context, field graphql.CollectedField, obj *cluster.Cluster) (ret graphql.Marshaler) {
@@ -709,7 +708,7 @@ func (ec *executionContext) _ClusterConnection_totalCount(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ClusterConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ClusterConnection_facets(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*cluster.Cluster]) (ret graphql.Marshaler) {
@@ -840,7 +839,7 @@ func (ec *executionContext) _ClusterEdge_cursor(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ClusterEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterFacet_field(ctx context.Context, field graphql.CollectedField, obj *listing.Facet[cluster.FacetField]) (ret graphql.Marshaler) {
@@ -863,7 +862,7 @@ func (ec *executionContext) _ClusterFacet_field(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ClusterFacet_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterFacet", field, false, false, errors.New("field of type ClusterFacetField does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterFacet", field, false, false, "ClusterFacetField")
 }
 
 func (ec *executionContext) _ClusterFacet_values(ctx context.Context, field graphql.CollectedField, obj *listing.Facet[cluster.FacetField]) (ret graphql.Marshaler) {
@@ -918,7 +917,7 @@ func (ec *executionContext) _ClusterFacet_totalValues(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ClusterFacet_totalValues(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterFacet", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterFacet", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ClusterSummary_staleSince(ctx context.Context, field graphql.CollectedField, obj *cluster.Summary) (ret graphql.Marshaler) {
@@ -941,7 +940,7 @@ func (ec *executionContext) _ClusterSummary_staleSince(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ClusterSummary_staleSince(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterSummary", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterSummary", field, false, false, "Time")
 }
 
 func (ec *executionContext) _ClusterSummary_nodes(ctx context.Context, field graphql.CollectedField, obj *cluster.Summary) (ret graphql.Marshaler) {
@@ -1180,6 +1179,18 @@ func (ec *executionContext) unmarshalInputClusterFilter(ctx context.Context, obj
 	return it, nil
 }
 
+// UnmarshalClusterFilter unmarshals raw into the ClusterFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalClusterFilter(ctx context.Context, raw any) (cluster.Filter, error) {
+	var out cluster.Filter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ClusterFilter", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputClusterOrder(ctx context.Context, obj any) (object.Order, error) {
 	var it object.Order
 	if obj == nil {
@@ -1221,6 +1232,18 @@ func (ec *executionContext) unmarshalInputClusterOrder(ctx context.Context, obj 
 	return it, nil
 }
 
+// UnmarshalClusterOrder unmarshals raw into the ClusterOrder input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalClusterOrder(ctx context.Context, raw any) (object.Order, error) {
+	var out object.Order
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ClusterOrder", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -1235,8 +1258,7 @@ func (ec *executionContext) _Cluster(ctx context.Context, sel ast.SelectionSet, 
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1287,43 +1309,11 @@ func (ec *executionContext) _Cluster(ctx context.Context, sel ast.SelectionSet, 
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Cluster_instance(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Cluster_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "conditions":
 			out.Values[i] = ec._Cluster_conditions(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -1365,81 +1355,17 @@ func (ec *executionContext) _Cluster(ctx context.Context, sel ast.SelectionSet, 
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "manifest":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Cluster_manifest(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Cluster_manifest(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "yaml":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Cluster_yaml(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Cluster_yaml(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "freshness":
 			out.Values[i] = ec._Cluster_freshness(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -1454,14 +1380,10 @@ func (ec *executionContext) _Cluster(ctx context.Context, sel ast.SelectionSet, 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1472,8 +1394,7 @@ func (ec *executionContext) _ClusterConnection(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1499,43 +1420,11 @@ func (ec *executionContext) _ClusterConnection(ctx context.Context, sel ast.Sele
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "facets":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ClusterConnection_facets(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ClusterConnection_facets(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "freshness":
 			out.Values[i] = ec._ClusterConnection_freshness(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -1550,14 +1439,10 @@ func (ec *executionContext) _ClusterConnection(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1568,8 +1453,7 @@ func (ec *executionContext) _ClusterEdge(ctx context.Context, sel ast.SelectionS
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1593,14 +1477,10 @@ func (ec *executionContext) _ClusterEdge(ctx context.Context, sel ast.SelectionS
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1611,8 +1491,7 @@ func (ec *executionContext) _ClusterFacet(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterFacetImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1641,14 +1520,10 @@ func (ec *executionContext) _ClusterFacet(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1659,8 +1534,7 @@ func (ec *executionContext) _ClusterSummary(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterSummaryImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1699,14 +1573,10 @@ func (ec *executionContext) _ClusterSummary(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1733,23 +1603,15 @@ func (ec *executionContext) marshalNCluster2ᚕᚖgithubᚗcomᚋkairshipᚑio�
 
 func (ec *executionContext) marshalNCluster2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusterᚐCluster(ctx context.Context, sel ast.SelectionSet, v *cluster.Cluster) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "Cluster!")
 		return graphql.Null
 	}
 	return ec._Cluster(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNClusterConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*cluster.Cluster]) graphql.Marshaler {
-	return ec._ClusterConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNClusterConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*cluster.Cluster]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ClusterConnection!")
 		return graphql.Null
 	}
 	return ec._ClusterConnection(ctx, sel, v)
@@ -1773,9 +1635,7 @@ func (ec *executionContext) marshalNClusterEdge2ᚕᚖgithubᚗcomᚋkairshipᚑ
 
 func (ec *executionContext) marshalNClusterEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*cluster.Cluster]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ClusterEdge!")
 		return graphql.Null
 	}
 	return ec._ClusterEdge(ctx, sel, v)
@@ -1811,9 +1671,7 @@ func (ec *executionContext) marshalNClusterFacetField2githubᚗcomᚋkairshipᚑ
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ClusterFacetField!")
 	}
 	return res
 }
@@ -1858,9 +1716,7 @@ func (ec *executionContext) marshalNClusterOrderField2githubᚗcomᚋkairshipᚑ
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ClusterOrderField!")
 	}
 	return res
 }
@@ -1875,9 +1731,7 @@ func (ec *executionContext) marshalNClusterType2githubᚗcomᚋkairshipᚑioᚋk
 	_ = sel
 	res := scalar.MarshalString(marshalNClusterType2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐClusterType[v])
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ClusterType!")
 	}
 	return res
 }

@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -78,7 +77,7 @@ func (ec *executionContext) _RegisterClusterPayload_kubeSystemID(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_RegisterClusterPayload_kubeSystemID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RegisterClusterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RegisterClusterPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _RegisterClusterPayload_mayJoin(ctx context.Context, field graphql.CollectedField, obj *clusters.Payload) (ret graphql.Marshaler) {
@@ -101,7 +100,7 @@ func (ec *executionContext) _RegisterClusterPayload_mayJoin(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_RegisterClusterPayload_mayJoin(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RegisterClusterPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("RegisterClusterPayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _RegisterClusterPayload_credentialsExpireTime(ctx context.Context, field graphql.CollectedField, obj *clusters.Payload) (ret graphql.Marshaler) {
@@ -124,7 +123,7 @@ func (ec *executionContext) _RegisterClusterPayload_credentialsExpireTime(ctx co
 	)
 }
 func (ec *executionContext) fieldContext_RegisterClusterPayload_credentialsExpireTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RegisterClusterPayload", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("RegisterClusterPayload", field, false, false, "Time")
 }
 
 func (ec *executionContext) _RegisterClusterPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *clusters.Payload) (ret graphql.Marshaler) {
@@ -147,7 +146,7 @@ func (ec *executionContext) _RegisterClusterPayload_consistencyToken(ctx context
 	)
 }
 func (ec *executionContext) fieldContext_RegisterClusterPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RegisterClusterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RegisterClusterPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _RemoveClusterPayload_removed(ctx context.Context, field graphql.CollectedField, obj *clusters.RemovePayload) (ret graphql.Marshaler) {
@@ -170,7 +169,7 @@ func (ec *executionContext) _RemoveClusterPayload_removed(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_RemoveClusterPayload_removed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RemoveClusterPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("RemoveClusterPayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _RemoveClusterPayload_cluster(ctx context.Context, field graphql.CollectedField, obj *clusters.RemovePayload) (ret graphql.Marshaler) {
@@ -225,7 +224,7 @@ func (ec *executionContext) _RemoveClusterPayload_consistencyToken(ctx context.C
 	)
 }
 func (ec *executionContext) fieldContext_RemoveClusterPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RemoveClusterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RemoveClusterPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdateClusterPayload_cluster(ctx context.Context, field graphql.CollectedField, obj *clusters.Payload) (ret graphql.Marshaler) {
@@ -280,7 +279,7 @@ func (ec *executionContext) _UpdateClusterPayload_kubeSystemID(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_UpdateClusterPayload_kubeSystemID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateClusterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateClusterPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdateClusterPayload_mayJoin(ctx context.Context, field graphql.CollectedField, obj *clusters.Payload) (ret graphql.Marshaler) {
@@ -303,7 +302,7 @@ func (ec *executionContext) _UpdateClusterPayload_mayJoin(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_UpdateClusterPayload_mayJoin(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateClusterPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateClusterPayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _UpdateClusterPayload_credentialsExpireTime(ctx context.Context, field graphql.CollectedField, obj *clusters.Payload) (ret graphql.Marshaler) {
@@ -326,7 +325,7 @@ func (ec *executionContext) _UpdateClusterPayload_credentialsExpireTime(ctx cont
 	)
 }
 func (ec *executionContext) fieldContext_UpdateClusterPayload_credentialsExpireTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateClusterPayload", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateClusterPayload", field, false, false, "Time")
 }
 
 func (ec *executionContext) _UpdateClusterPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *clusters.Payload) (ret graphql.Marshaler) {
@@ -349,7 +348,7 @@ func (ec *executionContext) _UpdateClusterPayload_consistencyToken(ctx context.C
 	)
 }
 func (ec *executionContext) fieldContext_UpdateClusterPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateClusterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateClusterPayload", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -460,6 +459,18 @@ func (ec *executionContext) unmarshalInputRegisterClusterInput(ctx context.Conte
 	return it, nil
 }
 
+// UnmarshalRegisterClusterInput unmarshals raw into the RegisterClusterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRegisterClusterInput(ctx context.Context, raw any) (clusters.RegisterInput, error) {
+	var out clusters.RegisterInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RegisterClusterInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputRemoveClusterInput(ctx context.Context, obj any) (clusters.RemoveInput, error) {
 	var it clusters.RemoveInput
 	if obj == nil {
@@ -506,6 +517,18 @@ func (ec *executionContext) unmarshalInputRemoveClusterInput(ctx context.Context
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalRemoveClusterInput unmarshals raw into the RemoveClusterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRemoveClusterInput(ctx context.Context, raw any) (clusters.RemoveInput, error) {
+	var out clusters.RemoveInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RemoveClusterInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputUpdateClusterInput(ctx context.Context, obj any) (clusters.UpdateInput, error) {
@@ -619,6 +642,18 @@ func (ec *executionContext) unmarshalInputUpdateClusterInput(ctx context.Context
 	return it, nil
 }
 
+// UnmarshalUpdateClusterInput unmarshals raw into the UpdateClusterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateClusterInput(ctx context.Context, raw any) (clusters.UpdateInput, error) {
+	var out clusters.UpdateInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateClusterInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -633,8 +668,7 @@ func (ec *executionContext) _RegisterClusterPayload(ctx context.Context, sel ast
 	fields := graphql.CollectFields(ec.OperationContext, sel, registerClusterPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -673,14 +707,10 @@ func (ec *executionContext) _RegisterClusterPayload(ctx context.Context, sel ast
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -691,8 +721,7 @@ func (ec *executionContext) _RemoveClusterPayload(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, removeClusterPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -721,14 +750,10 @@ func (ec *executionContext) _RemoveClusterPayload(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -739,8 +764,7 @@ func (ec *executionContext) _UpdateClusterPayload(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateClusterPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -779,14 +803,10 @@ func (ec *executionContext) _UpdateClusterPayload(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }

@@ -5,7 +5,6 @@ package generated
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -93,7 +92,7 @@ func (ec *executionContext) _ClusterNode_clusterName(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterNode_name(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -116,7 +115,7 @@ func (ec *executionContext) _ClusterNode_name(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterNode_uid(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -139,7 +138,7 @@ func (ec *executionContext) _ClusterNode_uid(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_uid(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterNode_roles(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -162,7 +161,7 @@ func (ec *executionContext) _ClusterNode_roles(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_roles(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterNode_ready(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -185,7 +184,7 @@ func (ec *executionContext) _ClusterNode_ready(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_ready(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _ClusterNode_unschedulable(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -208,7 +207,7 @@ func (ec *executionContext) _ClusterNode_unschedulable(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_unschedulable(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _ClusterNode_conditions(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -391,7 +390,7 @@ func (ec *executionContext) _ClusterNode_kubeletVersion(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_kubeletVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterNode_osImage(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -414,7 +413,7 @@ func (ec *executionContext) _ClusterNode_osImage(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_osImage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterNode_kernelVersion(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -437,7 +436,7 @@ func (ec *executionContext) _ClusterNode_kernelVersion(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_kernelVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterNode_containerRuntimeVersion(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -460,7 +459,7 @@ func (ec *executionContext) _ClusterNode_containerRuntimeVersion(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_containerRuntimeVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterNode_architecture(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -483,7 +482,7 @@ func (ec *executionContext) _ClusterNode_architecture(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_architecture(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterNode_internalIP(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -506,7 +505,7 @@ func (ec *executionContext) _ClusterNode_internalIP(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_internalIP(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterNode_labels(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -593,7 +592,7 @@ func (ec *executionContext) _ClusterNode_createdAt(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "Time")
 }
 
 func (ec *executionContext) _ClusterNode_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -616,7 +615,7 @@ func (ec *executionContext) _ClusterNode_resourceVersion(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterNode_manifest(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -639,7 +638,7 @@ func (ec *executionContext) _ClusterNode_manifest(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _ClusterNode_yaml(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -662,7 +661,7 @@ func (ec *executionContext) _ClusterNode_yaml(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNode_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNode", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterNode_freshness(ctx context.Context, field graphql.CollectedField, obj *clusternode.Node) (ret graphql.Marshaler) {
@@ -845,7 +844,7 @@ func (ec *executionContext) _ClusterNodeConnection_totalCount(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNodeConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNodeConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNodeConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ClusterNodeConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*clusternode.Node]) (ret graphql.Marshaler) {
@@ -932,7 +931,7 @@ func (ec *executionContext) _ClusterNodeEdge_cursor(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ClusterNodeEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterNodeEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterNodeEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _NodeAllocation_cpu(ctx context.Context, field graphql.CollectedField, obj *clusternode.Allocated) (ret graphql.Marshaler) {
@@ -955,7 +954,7 @@ func (ec *executionContext) _NodeAllocation_cpu(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_NodeAllocation_cpu(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NodeAllocation", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("NodeAllocation", field, false, false, "Float")
 }
 
 func (ec *executionContext) _NodeAllocation_memory(ctx context.Context, field graphql.CollectedField, obj *clusternode.Allocated) (ret graphql.Marshaler) {
@@ -978,7 +977,7 @@ func (ec *executionContext) _NodeAllocation_memory(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_NodeAllocation_memory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NodeAllocation", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("NodeAllocation", field, false, false, "Float")
 }
 
 func (ec *executionContext) _NodeAllocation_pods(ctx context.Context, field graphql.CollectedField, obj *clusternode.Allocated) (ret graphql.Marshaler) {
@@ -1001,7 +1000,7 @@ func (ec *executionContext) _NodeAllocation_pods(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_NodeAllocation_pods(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NodeAllocation", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("NodeAllocation", field, false, false, "Int")
 }
 
 func (ec *executionContext) _NodeResources_cpu(ctx context.Context, field graphql.CollectedField, obj *clusternode.Resources) (ret graphql.Marshaler) {
@@ -1024,7 +1023,7 @@ func (ec *executionContext) _NodeResources_cpu(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_NodeResources_cpu(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NodeResources", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("NodeResources", field, false, false, "Float")
 }
 
 func (ec *executionContext) _NodeResources_memory(ctx context.Context, field graphql.CollectedField, obj *clusternode.Resources) (ret graphql.Marshaler) {
@@ -1047,7 +1046,7 @@ func (ec *executionContext) _NodeResources_memory(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_NodeResources_memory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NodeResources", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("NodeResources", field, false, false, "Float")
 }
 
 func (ec *executionContext) _NodeResources_pods(ctx context.Context, field graphql.CollectedField, obj *clusternode.Resources) (ret graphql.Marshaler) {
@@ -1070,7 +1069,7 @@ func (ec *executionContext) _NodeResources_pods(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_NodeResources_pods(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NodeResources", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("NodeResources", field, false, false, "Int")
 }
 
 func (ec *executionContext) _NodeResources_ephemeralStorage(ctx context.Context, field graphql.CollectedField, obj *clusternode.Resources) (ret graphql.Marshaler) {
@@ -1093,7 +1092,7 @@ func (ec *executionContext) _NodeResources_ephemeralStorage(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_NodeResources_ephemeralStorage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NodeResources", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("NodeResources", field, false, false, "Float")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -1172,6 +1171,18 @@ func (ec *executionContext) unmarshalInputClusterNodeFilter(ctx context.Context,
 	return it, nil
 }
 
+// UnmarshalClusterNodeFilter unmarshals raw into the ClusterNodeFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalClusterNodeFilter(ctx context.Context, raw any) (clusternode.Filter, error) {
+	var out clusternode.Filter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ClusterNodeFilter", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputClusterNodeOrder(ctx context.Context, obj any) (object.Order, error) {
 	var it object.Order
 	if obj == nil {
@@ -1213,6 +1224,18 @@ func (ec *executionContext) unmarshalInputClusterNodeOrder(ctx context.Context, 
 	return it, nil
 }
 
+// UnmarshalClusterNodeOrder unmarshals raw into the ClusterNodeOrder input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalClusterNodeOrder(ctx context.Context, raw any) (object.Order, error) {
+	var out object.Order
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ClusterNodeOrder", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -1227,50 +1250,17 @@ func (ec *executionContext) _ClusterNode(ctx context.Context, sel ast.SelectionS
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterNodeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("ClusterNode")
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ClusterNode_instance(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ClusterNode_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "clusterName":
 			out.Values[i] = ec._ClusterNode_clusterName(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -1322,43 +1312,11 @@ func (ec *executionContext) _ClusterNode(ctx context.Context, sel ast.SelectionS
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "allocated":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ClusterNode_allocated(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ClusterNode_allocated(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "kubeletVersion":
 			out.Values[i] = ec._ClusterNode_kubeletVersion(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -1425,43 +1383,11 @@ func (ec *executionContext) _ClusterNode(ctx context.Context, sel ast.SelectionS
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "usage":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ClusterNode_usage(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ClusterNode_usage(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -1471,14 +1397,10 @@ func (ec *executionContext) _ClusterNode(ctx context.Context, sel ast.SelectionS
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1489,8 +1411,7 @@ func (ec *executionContext) _ClusterNodeConnection(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterNodeConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1529,14 +1450,10 @@ func (ec *executionContext) _ClusterNodeConnection(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1547,8 +1464,7 @@ func (ec *executionContext) _ClusterNodeEdge(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterNodeEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1572,14 +1488,10 @@ func (ec *executionContext) _ClusterNodeEdge(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1590,8 +1502,7 @@ func (ec *executionContext) _NodeAllocation(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, nodeAllocationImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1620,14 +1531,10 @@ func (ec *executionContext) _NodeAllocation(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1638,8 +1545,7 @@ func (ec *executionContext) _NodeResources(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, nodeResourcesImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1673,14 +1579,10 @@ func (ec *executionContext) _NodeResources(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1707,23 +1609,15 @@ func (ec *executionContext) marshalNClusterNode2ᚕᚖgithubᚗcomᚋkairshipᚑ
 
 func (ec *executionContext) marshalNClusterNode2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusternodeᚐNode(ctx context.Context, sel ast.SelectionSet, v *clusternode.Node) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ClusterNode!")
 		return graphql.Null
 	}
 	return ec._ClusterNode(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNClusterNodeConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*clusternode.Node]) graphql.Marshaler {
-	return ec._ClusterNodeConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNClusterNodeConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*clusternode.Node]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ClusterNodeConnection!")
 		return graphql.Null
 	}
 	return ec._ClusterNodeConnection(ctx, sel, v)
@@ -1747,9 +1641,7 @@ func (ec *executionContext) marshalNClusterNodeEdge2ᚕᚖgithubᚗcomᚋkairshi
 
 func (ec *executionContext) marshalNClusterNodeEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*clusternode.Node]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ClusterNodeEdge!")
 		return graphql.Null
 	}
 	return ec._ClusterNodeEdge(ctx, sel, v)
@@ -1765,9 +1657,7 @@ func (ec *executionContext) marshalNClusterNodeOrderField2githubᚗcomᚋkairshi
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ClusterNodeOrderField!")
 	}
 	return res
 }

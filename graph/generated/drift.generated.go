@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -54,7 +53,7 @@ func (ec *executionContext) _DriftField_path(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_DriftField_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DriftField", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DriftField", field, false, false, "String")
 }
 
 func (ec *executionContext) _DriftField_sent(ctx context.Context, field graphql.CollectedField, obj *workload.DriftField) (ret graphql.Marshaler) {
@@ -77,7 +76,7 @@ func (ec *executionContext) _DriftField_sent(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_DriftField_sent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DriftField", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DriftField", field, false, false, "String")
 }
 
 func (ec *executionContext) _DriftField_found(ctx context.Context, field graphql.CollectedField, obj *workload.DriftField) (ret graphql.Marshaler) {
@@ -100,7 +99,7 @@ func (ec *executionContext) _DriftField_found(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_DriftField_found(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DriftField", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DriftField", field, false, false, "String")
 }
 
 func (ec *executionContext) _DriftField_retained(ctx context.Context, field graphql.CollectedField, obj *workload.DriftField) (ret graphql.Marshaler) {
@@ -123,7 +122,7 @@ func (ec *executionContext) _DriftField_retained(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_DriftField_retained(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DriftField", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("DriftField", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _DriftField_manager(ctx context.Context, field graphql.CollectedField, obj *workload.DriftField) (ret graphql.Marshaler) {
@@ -178,7 +177,7 @@ func (ec *executionContext) _FieldManager_name(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_FieldManager_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FieldManager", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FieldManager", field, false, false, "String")
 }
 
 func (ec *executionContext) _FieldManager_operation(ctx context.Context, field graphql.CollectedField, obj *drift.Manager) (ret graphql.Marshaler) {
@@ -201,7 +200,7 @@ func (ec *executionContext) _FieldManager_operation(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_FieldManager_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FieldManager", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FieldManager", field, false, false, "String")
 }
 
 func (ec *executionContext) _FieldManager_time(ctx context.Context, field graphql.CollectedField, obj *drift.Manager) (ret graphql.Marshaler) {
@@ -224,7 +223,7 @@ func (ec *executionContext) _FieldManager_time(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_FieldManager_time(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FieldManager", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("FieldManager", field, false, false, "Time")
 }
 
 func (ec *executionContext) _PlacementDrift_drifted(ctx context.Context, field graphql.CollectedField, obj *workload.Drift) (ret graphql.Marshaler) {
@@ -247,7 +246,7 @@ func (ec *executionContext) _PlacementDrift_drifted(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_PlacementDrift_drifted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PlacementDrift", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PlacementDrift", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _PlacementDrift_action(ctx context.Context, field graphql.CollectedField, obj *workload.Drift) (ret graphql.Marshaler) {
@@ -270,7 +269,7 @@ func (ec *executionContext) _PlacementDrift_action(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_PlacementDrift_action(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PlacementDrift", field, false, false, errors.New("field of type DriftAction does not have child fields"))
+	return graphql.NewScalarFieldContext("PlacementDrift", field, false, false, "DriftAction")
 }
 
 func (ec *executionContext) _PlacementDrift_message(ctx context.Context, field graphql.CollectedField, obj *workload.Drift) (ret graphql.Marshaler) {
@@ -293,7 +292,7 @@ func (ec *executionContext) _PlacementDrift_message(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_PlacementDrift_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PlacementDrift", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PlacementDrift", field, false, false, "String")
 }
 
 func (ec *executionContext) _PlacementDrift_fields(ctx context.Context, field graphql.CollectedField, obj *workload.Drift) (ret graphql.Marshaler) {
@@ -348,7 +347,7 @@ func (ec *executionContext) _PlacementDrift_totalFields(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_PlacementDrift_totalFields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PlacementDrift", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PlacementDrift", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PlacementDrift_managersMessage(ctx context.Context, field graphql.CollectedField, obj *workload.Drift) (ret graphql.Marshaler) {
@@ -371,7 +370,7 @@ func (ec *executionContext) _PlacementDrift_managersMessage(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_PlacementDrift_managersMessage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PlacementDrift", field, true, true, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PlacementDrift", field, true, true, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -392,8 +391,7 @@ func (ec *executionContext) _DriftField(ctx context.Context, sel ast.SelectionSe
 	fields := graphql.CollectFields(ec.OperationContext, sel, driftFieldImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -419,43 +417,11 @@ func (ec *executionContext) _DriftField(ctx context.Context, sel ast.SelectionSe
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "manager":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._DriftField_manager(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._DriftField_manager(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -465,14 +431,10 @@ func (ec *executionContext) _DriftField(ctx context.Context, sel ast.SelectionSe
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -483,8 +445,7 @@ func (ec *executionContext) _FieldManager(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, fieldManagerImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -513,14 +474,10 @@ func (ec *executionContext) _FieldManager(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -531,8 +488,7 @@ func (ec *executionContext) _PlacementDrift(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, placementDriftImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -563,43 +519,11 @@ func (ec *executionContext) _PlacementDrift(ctx context.Context, sel ast.Selecti
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "managersMessage":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._PlacementDrift_managersMessage(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._PlacementDrift_managersMessage(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -609,14 +533,10 @@ func (ec *executionContext) _PlacementDrift(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -635,9 +555,7 @@ func (ec *executionContext) marshalNDriftAction2githubᚗcomᚋkairshipᚑioᚋk
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "DriftAction!")
 	}
 	return res
 }

@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -49,7 +48,7 @@ func (ec *executionContext) _Event_namespace(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Event_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Event", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Event", field, true, false, "String")
 }
 
 func (ec *executionContext) _Event_name(ctx context.Context, field graphql.CollectedField, obj *event.Event) (ret graphql.Marshaler) {
@@ -72,7 +71,7 @@ func (ec *executionContext) _Event_name(ctx context.Context, field graphql.Colle
 	)
 }
 func (ec *executionContext) fieldContext_Event_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Event", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Event", field, true, false, "String")
 }
 
 func (ec *executionContext) _Event_type(ctx context.Context, field graphql.CollectedField, obj *event.Event) (ret graphql.Marshaler) {
@@ -95,7 +94,7 @@ func (ec *executionContext) _Event_type(ctx context.Context, field graphql.Colle
 	)
 }
 func (ec *executionContext) fieldContext_Event_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Event", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Event", field, true, false, "String")
 }
 
 func (ec *executionContext) _Event_reason(ctx context.Context, field graphql.CollectedField, obj *event.Event) (ret graphql.Marshaler) {
@@ -118,7 +117,7 @@ func (ec *executionContext) _Event_reason(ctx context.Context, field graphql.Col
 	)
 }
 func (ec *executionContext) fieldContext_Event_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Event", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Event", field, true, false, "String")
 }
 
 func (ec *executionContext) _Event_message(ctx context.Context, field graphql.CollectedField, obj *event.Event) (ret graphql.Marshaler) {
@@ -141,7 +140,7 @@ func (ec *executionContext) _Event_message(ctx context.Context, field graphql.Co
 	)
 }
 func (ec *executionContext) fieldContext_Event_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Event", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Event", field, true, false, "String")
 }
 
 func (ec *executionContext) _Event_count(ctx context.Context, field graphql.CollectedField, obj *event.Event) (ret graphql.Marshaler) {
@@ -164,7 +163,7 @@ func (ec *executionContext) _Event_count(ctx context.Context, field graphql.Coll
 	)
 }
 func (ec *executionContext) fieldContext_Event_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Event", field, true, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("Event", field, true, false, "Int")
 }
 
 func (ec *executionContext) _Event_involvedKind(ctx context.Context, field graphql.CollectedField, obj *event.Event) (ret graphql.Marshaler) {
@@ -187,7 +186,7 @@ func (ec *executionContext) _Event_involvedKind(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_Event_involvedKind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Event", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Event", field, true, false, "String")
 }
 
 func (ec *executionContext) _Event_involvedNamespace(ctx context.Context, field graphql.CollectedField, obj *event.Event) (ret graphql.Marshaler) {
@@ -210,7 +209,7 @@ func (ec *executionContext) _Event_involvedNamespace(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_Event_involvedNamespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Event", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Event", field, true, false, "String")
 }
 
 func (ec *executionContext) _Event_involvedName(ctx context.Context, field graphql.CollectedField, obj *event.Event) (ret graphql.Marshaler) {
@@ -233,7 +232,7 @@ func (ec *executionContext) _Event_involvedName(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_Event_involvedName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Event", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Event", field, true, false, "String")
 }
 
 func (ec *executionContext) _Event_source(ctx context.Context, field graphql.CollectedField, obj *event.Event) (ret graphql.Marshaler) {
@@ -256,7 +255,7 @@ func (ec *executionContext) _Event_source(ctx context.Context, field graphql.Col
 	)
 }
 func (ec *executionContext) fieldContext_Event_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Event", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Event", field, true, false, "String")
 }
 
 func (ec *executionContext) _Event_firstSeen(ctx context.Context, field graphql.CollectedField, obj *event.Event) (ret graphql.Marshaler) {
@@ -279,7 +278,7 @@ func (ec *executionContext) _Event_firstSeen(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Event_firstSeen(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Event", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("Event", field, true, false, "Time")
 }
 
 func (ec *executionContext) _Event_lastSeen(ctx context.Context, field graphql.CollectedField, obj *event.Event) (ret graphql.Marshaler) {
@@ -302,7 +301,7 @@ func (ec *executionContext) _Event_lastSeen(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_Event_lastSeen(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Event", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("Event", field, true, false, "Time")
 }
 
 func (ec *executionContext) _EventConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*event.Event]) (ret graphql.Marshaler) {
@@ -421,7 +420,7 @@ func (ec *executionContext) _EventConnection_totalCount(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_EventConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("EventConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("EventConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _EventConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*event.Event]) (ret graphql.Marshaler) {
@@ -508,7 +507,7 @@ func (ec *executionContext) _EventEdge_cursor(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_EventEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("EventEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("EventEdge", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -573,6 +572,18 @@ func (ec *executionContext) unmarshalInputEventFilter(ctx context.Context, obj a
 	return it, nil
 }
 
+// UnmarshalEventFilter unmarshals raw into the EventFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalEventFilter(ctx context.Context, raw any) (event.Filter, error) {
+	var out event.Filter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "EventFilter", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputEventOrder(ctx context.Context, obj any) (object.Order, error) {
 	var it object.Order
 	if obj == nil {
@@ -614,6 +625,18 @@ func (ec *executionContext) unmarshalInputEventOrder(ctx context.Context, obj an
 	return it, nil
 }
 
+// UnmarshalEventOrder unmarshals raw into the EventOrder input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalEventOrder(ctx context.Context, raw any) (object.Order, error) {
+	var out object.Order
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "EventOrder", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -628,8 +651,7 @@ func (ec *executionContext) _Event(ctx context.Context, sel ast.SelectionSet, ob
 	fields := graphql.CollectFields(ec.OperationContext, sel, eventImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -703,14 +725,10 @@ func (ec *executionContext) _Event(ctx context.Context, sel ast.SelectionSet, ob
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -721,8 +739,7 @@ func (ec *executionContext) _EventConnection(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, eventConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -761,14 +778,10 @@ func (ec *executionContext) _EventConnection(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -779,8 +792,7 @@ func (ec *executionContext) _EventEdge(ctx context.Context, sel ast.SelectionSet
 	fields := graphql.CollectFields(ec.OperationContext, sel, eventEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -804,14 +816,10 @@ func (ec *executionContext) _EventEdge(ctx context.Context, sel ast.SelectionSet
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -838,23 +846,15 @@ func (ec *executionContext) marshalNEvent2ᚕᚖgithubᚗcomᚋkairshipᚑioᚋk
 
 func (ec *executionContext) marshalNEvent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋeventᚐEvent(ctx context.Context, sel ast.SelectionSet, v *event.Event) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "Event!")
 		return graphql.Null
 	}
 	return ec._Event(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNEventConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*event.Event]) graphql.Marshaler {
-	return ec._EventConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNEventConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*event.Event]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "EventConnection!")
 		return graphql.Null
 	}
 	return ec._EventConnection(ctx, sel, v)
@@ -878,9 +878,7 @@ func (ec *executionContext) marshalNEventEdge2ᚕᚖgithubᚗcomᚋkairshipᚑio
 
 func (ec *executionContext) marshalNEventEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*event.Event]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "EventEdge!")
 		return graphql.Null
 	}
 	return ec._EventEdge(ctx, sel, v)
@@ -896,9 +894,7 @@ func (ec *executionContext) marshalNEventOrderField2githubᚗcomᚋkairshipᚑio
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "EventOrderField!")
 	}
 	return res
 }

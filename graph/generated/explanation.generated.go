@@ -48,7 +48,7 @@ func (ec *executionContext) _Explanation_stage(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_Explanation_stage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Explanation", field, false, false, errors.New("field of type PropagationStage does not have child fields"))
+	return graphql.NewScalarFieldContext("Explanation", field, false, false, "PropagationStage")
 }
 
 func (ec *executionContext) _Explanation_state(ctx context.Context, field graphql.CollectedField, obj *explanation.Explanation) (ret graphql.Marshaler) {
@@ -71,7 +71,7 @@ func (ec *executionContext) _Explanation_state(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_Explanation_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Explanation", field, false, false, errors.New("field of type ExplanationState does not have child fields"))
+	return graphql.NewScalarFieldContext("Explanation", field, false, false, "ExplanationState")
 }
 
 func (ec *executionContext) _Explanation_summary(ctx context.Context, field graphql.CollectedField, obj *explanation.Explanation) (ret graphql.Marshaler) {
@@ -94,7 +94,7 @@ func (ec *executionContext) _Explanation_summary(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_Explanation_summary(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Explanation", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Explanation", field, false, false, "String")
 }
 
 func (ec *executionContext) _Explanation_steps(ctx context.Context, field graphql.CollectedField, obj *explanation.Explanation) (ret graphql.Marshaler) {
@@ -149,7 +149,7 @@ func (ec *executionContext) _ExplanationReason_code(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ExplanationReason_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExplanationReason", field, false, false, errors.New("field of type ExplanationCode does not have child fields"))
+	return graphql.NewScalarFieldContext("ExplanationReason", field, false, false, "ExplanationCode")
 }
 
 func (ec *executionContext) _ExplanationReason_message(ctx context.Context, field graphql.CollectedField, obj *explanation.Reason) (ret graphql.Marshaler) {
@@ -172,7 +172,7 @@ func (ec *executionContext) _ExplanationReason_message(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ExplanationReason_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExplanationReason", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ExplanationReason", field, false, false, "String")
 }
 
 func (ec *executionContext) _ExplanationReason_remedy(ctx context.Context, field graphql.CollectedField, obj *explanation.Reason) (ret graphql.Marshaler) {
@@ -195,7 +195,7 @@ func (ec *executionContext) _ExplanationReason_remedy(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ExplanationReason_remedy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExplanationReason", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ExplanationReason", field, true, false, "String")
 }
 
 func (ec *executionContext) _ExplanationReason_clusterName(ctx context.Context, field graphql.CollectedField, obj *explanation.Reason) (ret graphql.Marshaler) {
@@ -218,7 +218,7 @@ func (ec *executionContext) _ExplanationReason_clusterName(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_ExplanationReason_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExplanationReason", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ExplanationReason", field, false, false, "String")
 }
 
 func (ec *executionContext) _ExplanationReason_policy(ctx context.Context, field graphql.CollectedField, obj *explanation.Reason) (ret graphql.Marshaler) {
@@ -337,7 +337,7 @@ func (ec *executionContext) _ExplanationStep_stage(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ExplanationStep_stage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExplanationStep", field, false, false, errors.New("field of type PropagationStage does not have child fields"))
+	return graphql.NewScalarFieldContext("ExplanationStep", field, false, false, "PropagationStage")
 }
 
 func (ec *executionContext) _ExplanationStep_state(ctx context.Context, field graphql.CollectedField, obj *explanation.Step) (ret graphql.Marshaler) {
@@ -360,7 +360,7 @@ func (ec *executionContext) _ExplanationStep_state(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ExplanationStep_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExplanationStep", field, false, false, errors.New("field of type ExplanationState does not have child fields"))
+	return graphql.NewScalarFieldContext("ExplanationStep", field, false, false, "ExplanationState")
 }
 
 func (ec *executionContext) _ExplanationStep_summary(ctx context.Context, field graphql.CollectedField, obj *explanation.Step) (ret graphql.Marshaler) {
@@ -383,7 +383,7 @@ func (ec *executionContext) _ExplanationStep_summary(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ExplanationStep_summary(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExplanationStep", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ExplanationStep", field, false, false, "String")
 }
 
 func (ec *executionContext) _ExplanationStep_since(ctx context.Context, field graphql.CollectedField, obj *explanation.Step) (ret graphql.Marshaler) {
@@ -406,7 +406,7 @@ func (ec *executionContext) _ExplanationStep_since(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ExplanationStep_since(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExplanationStep", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("ExplanationStep", field, false, false, "Time")
 }
 
 func (ec *executionContext) _ExplanationStep_reasons(ctx context.Context, field graphql.CollectedField, obj *explanation.Step) (ret graphql.Marshaler) {
@@ -459,8 +459,7 @@ func (ec *executionContext) _Explanation(ctx context.Context, sel ast.SelectionS
 	fields := graphql.CollectFields(ec.OperationContext, sel, explanationImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -494,14 +493,10 @@ func (ec *executionContext) _Explanation(ctx context.Context, sel ast.SelectionS
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -512,8 +507,7 @@ func (ec *executionContext) _ExplanationReason(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, explanationReasonImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -562,14 +556,10 @@ func (ec *executionContext) _ExplanationReason(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -580,8 +570,7 @@ func (ec *executionContext) _ExplanationStep(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, explanationStepImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -620,14 +609,10 @@ func (ec *executionContext) _ExplanationStep(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -646,9 +631,7 @@ func (ec *executionContext) marshalNExplanationCode2githubᚗcomᚋkairshipᚑio
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ExplanationCode!")
 	}
 	return res
 }
@@ -683,9 +666,7 @@ func (ec *executionContext) marshalNExplanationState2githubᚗcomᚋkairshipᚑi
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ExplanationState!")
 	}
 	return res
 }
@@ -720,9 +701,7 @@ func (ec *executionContext) marshalNPropagationStage2githubᚗcomᚋkairshipᚑi
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PropagationStage!")
 	}
 	return res
 }

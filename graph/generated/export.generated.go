@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -44,7 +43,7 @@ func (ec *executionContext) _ApplicationExport_manifests(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ApplicationExport_manifests(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ApplicationExport", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ApplicationExport", field, false, false, "String")
 }
 
 func (ec *executionContext) _ApplicationExport_objects(ctx context.Context, field graphql.CollectedField, obj *export.Application) (ret graphql.Marshaler) {
@@ -131,7 +130,7 @@ func (ec *executionContext) _ClusterScopedExport_manifests(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_ClusterScopedExport_manifests(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterScopedExport", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterScopedExport", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterScopedExport_objects(ctx context.Context, field graphql.CollectedField, obj *export.ClusterScoped) (ret graphql.Marshaler) {
@@ -218,7 +217,7 @@ func (ec *executionContext) _ExportOmission_kind(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ExportOmission_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExportOmission", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ExportOmission", field, false, false, "String")
 }
 
 func (ec *executionContext) _ExportOmission_name(ctx context.Context, field graphql.CollectedField, obj *export.Omission) (ret graphql.Marshaler) {
@@ -241,7 +240,7 @@ func (ec *executionContext) _ExportOmission_name(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ExportOmission_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExportOmission", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ExportOmission", field, false, false, "String")
 }
 
 func (ec *executionContext) _ExportOmission_message(ctx context.Context, field graphql.CollectedField, obj *export.Omission) (ret graphql.Marshaler) {
@@ -264,7 +263,7 @@ func (ec *executionContext) _ExportOmission_message(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ExportOmission_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExportOmission", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ExportOmission", field, false, false, "String")
 }
 
 func (ec *executionContext) _ExportedObject_apiVersion(ctx context.Context, field graphql.CollectedField, obj *export.Object) (ret graphql.Marshaler) {
@@ -287,7 +286,7 @@ func (ec *executionContext) _ExportedObject_apiVersion(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ExportedObject_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExportedObject", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ExportedObject", field, false, false, "String")
 }
 
 func (ec *executionContext) _ExportedObject_kind(ctx context.Context, field graphql.CollectedField, obj *export.Object) (ret graphql.Marshaler) {
@@ -310,7 +309,7 @@ func (ec *executionContext) _ExportedObject_kind(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ExportedObject_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExportedObject", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ExportedObject", field, false, false, "String")
 }
 
 func (ec *executionContext) _ExportedObject_name(ctx context.Context, field graphql.CollectedField, obj *export.Object) (ret graphql.Marshaler) {
@@ -333,7 +332,7 @@ func (ec *executionContext) _ExportedObject_name(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ExportedObject_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExportedObject", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ExportedObject", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceExport_namespaces(ctx context.Context, field graphql.CollectedField, obj *export.Instance) (ret graphql.Marshaler) {
@@ -420,7 +419,7 @@ func (ec *executionContext) _NamespaceExport_namespace(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_NamespaceExport_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NamespaceExport", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("NamespaceExport", field, false, false, "String")
 }
 
 func (ec *executionContext) _NamespaceExport_manifests(ctx context.Context, field graphql.CollectedField, obj *export.Namespace) (ret graphql.Marshaler) {
@@ -443,7 +442,7 @@ func (ec *executionContext) _NamespaceExport_manifests(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_NamespaceExport_manifests(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NamespaceExport", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("NamespaceExport", field, false, false, "String")
 }
 
 func (ec *executionContext) _NamespaceExport_objects(ctx context.Context, field graphql.CollectedField, obj *export.Namespace) (ret graphql.Marshaler) {
@@ -596,6 +595,18 @@ func (ec *executionContext) unmarshalInputExportApplicationInput(ctx context.Con
 	return it, nil
 }
 
+// UnmarshalExportApplicationInput unmarshals raw into the ExportApplicationInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalExportApplicationInput(ctx context.Context, raw any) (export.Input, error) {
+	var out export.Input
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ExportApplicationInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputExportInstanceInput(ctx context.Context, obj any) (export.InstanceInput, error) {
 	var it export.InstanceInput
 	if obj == nil {
@@ -654,6 +665,18 @@ func (ec *executionContext) unmarshalInputExportInstanceInput(ctx context.Contex
 	return it, nil
 }
 
+// UnmarshalExportInstanceInput unmarshals raw into the ExportInstanceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalExportInstanceInput(ctx context.Context, raw any) (export.InstanceInput, error) {
+	var out export.InstanceInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ExportInstanceInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputExportObjectInput(ctx context.Context, obj any) (export.ObjectInput, error) {
 	var it export.ObjectInput
 	if obj == nil {
@@ -691,6 +714,18 @@ func (ec *executionContext) unmarshalInputExportObjectInput(ctx context.Context,
 	return it, nil
 }
 
+// UnmarshalExportObjectInput unmarshals raw into the ExportObjectInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalExportObjectInput(ctx context.Context, raw any) (export.ObjectInput, error) {
+	var out export.ObjectInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ExportObjectInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -705,8 +740,7 @@ func (ec *executionContext) _ApplicationExport(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, applicationExportImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -735,14 +769,10 @@ func (ec *executionContext) _ApplicationExport(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -753,8 +783,7 @@ func (ec *executionContext) _ClusterScopedExport(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterScopedExportImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -783,14 +812,10 @@ func (ec *executionContext) _ClusterScopedExport(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -801,8 +826,7 @@ func (ec *executionContext) _ExportOmission(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, exportOmissionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -831,14 +855,10 @@ func (ec *executionContext) _ExportOmission(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -849,8 +869,7 @@ func (ec *executionContext) _ExportedObject(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, exportedObjectImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -879,14 +898,10 @@ func (ec *executionContext) _ExportedObject(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -897,8 +912,7 @@ func (ec *executionContext) _InstanceExport(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceExportImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -909,43 +923,11 @@ func (ec *executionContext) _InstanceExport(ctx context.Context, sel ast.Selecti
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "clusterScoped":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._InstanceExport_clusterScoped(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._InstanceExport_clusterScoped(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -955,14 +937,10 @@ func (ec *executionContext) _InstanceExport(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -973,8 +951,7 @@ func (ec *executionContext) _NamespaceExport(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, namespaceExportImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1008,14 +985,10 @@ func (ec *executionContext) _NamespaceExport(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1097,9 +1070,7 @@ func (ec *executionContext) marshalNNamespaceExport2ᚕᚖgithubᚗcomᚋkairshi
 
 func (ec *executionContext) marshalNNamespaceExport2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋexportᚐNamespace(ctx context.Context, sel ast.SelectionSet, v *export.Namespace) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "NamespaceExport!")
 		return graphql.Null
 	}
 	return ec._NamespaceExport(ctx, sel, v)

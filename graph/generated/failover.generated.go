@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -77,7 +76,7 @@ func (ec *executionContext) _ApplicationFailoverBehavior_purgeMode(ctx context.C
 	)
 }
 func (ec *executionContext) fieldContext_ApplicationFailoverBehavior_purgeMode(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ApplicationFailoverBehavior", field, false, false, errors.New("field of type PurgeMode does not have child fields"))
+	return graphql.NewScalarFieldContext("ApplicationFailoverBehavior", field, false, false, "PurgeMode")
 }
 
 func (ec *executionContext) _ApplicationFailoverBehavior_gracePeriodSeconds(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ApplicationFailoverBehavior) (ret graphql.Marshaler) {
@@ -100,7 +99,7 @@ func (ec *executionContext) _ApplicationFailoverBehavior_gracePeriodSeconds(ctx 
 	)
 }
 func (ec *executionContext) fieldContext_ApplicationFailoverBehavior_gracePeriodSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ApplicationFailoverBehavior", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ApplicationFailoverBehavior", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ApplicationFailoverBehavior_statePreservation(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ApplicationFailoverBehavior) (ret graphql.Marshaler) {
@@ -155,7 +154,7 @@ func (ec *executionContext) _ClusterFailoverBehavior_purgeMode(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_ClusterFailoverBehavior_purgeMode(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterFailoverBehavior", field, false, false, errors.New("field of type PurgeMode does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterFailoverBehavior", field, false, false, "PurgeMode")
 }
 
 func (ec *executionContext) _ClusterFailoverBehavior_statePreservation(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ClusterFailoverBehavior) (ret graphql.Marshaler) {
@@ -210,7 +209,7 @@ func (ec *executionContext) _DecisionConditions_tolerationSeconds(ctx context.Co
 	)
 }
 func (ec *executionContext) fieldContext_DecisionConditions_tolerationSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DecisionConditions", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("DecisionConditions", field, false, false, "Int")
 }
 
 func (ec *executionContext) _FailoverBehavior_application(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.FailoverBehavior) (ret graphql.Marshaler) {
@@ -297,7 +296,7 @@ func (ec *executionContext) _PropagationSuspension_dispatching(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_PropagationSuspension_dispatching(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationSuspension", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationSuspension", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _PropagationSuspension_dispatchingOnClusters(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.Suspension) (ret graphql.Marshaler) {
@@ -352,7 +351,7 @@ func (ec *executionContext) _SchedulePriority_priorityClassSource(ctx context.Co
 	)
 }
 func (ec *executionContext) fieldContext_SchedulePriority_priorityClassSource(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SchedulePriority", field, false, false, errors.New("field of type PriorityClassSource does not have child fields"))
+	return graphql.NewScalarFieldContext("SchedulePriority", field, false, false, "PriorityClassSource")
 }
 
 func (ec *executionContext) _SchedulePriority_priorityClassName(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.SchedulePriority) (ret graphql.Marshaler) {
@@ -375,7 +374,7 @@ func (ec *executionContext) _SchedulePriority_priorityClassName(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_SchedulePriority_priorityClassName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SchedulePriority", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SchedulePriority", field, false, false, "String")
 }
 
 func (ec *executionContext) _StatePreservation_rules(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.StatePreservation) (ret graphql.Marshaler) {
@@ -430,7 +429,7 @@ func (ec *executionContext) _StatePreservationRule_aliasLabelName(ctx context.Co
 	)
 }
 func (ec *executionContext) fieldContext_StatePreservationRule_aliasLabelName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("StatePreservationRule", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("StatePreservationRule", field, false, false, "String")
 }
 
 func (ec *executionContext) _StatePreservationRule_jsonPath(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.StatePreservationRule) (ret graphql.Marshaler) {
@@ -453,7 +452,7 @@ func (ec *executionContext) _StatePreservationRule_jsonPath(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_StatePreservationRule_jsonPath(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("StatePreservationRule", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("StatePreservationRule", field, false, false, "String")
 }
 
 func (ec *executionContext) _SuspendClusters_clusterNames(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.SuspendClusters) (ret graphql.Marshaler) {
@@ -476,7 +475,7 @@ func (ec *executionContext) _SuspendClusters_clusterNames(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_SuspendClusters_clusterNames(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SuspendClusters", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SuspendClusters", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -497,8 +496,7 @@ func (ec *executionContext) _ApplicationFailoverBehavior(ctx context.Context, se
 	fields := graphql.CollectFields(ec.OperationContext, sel, applicationFailoverBehaviorImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -532,14 +530,10 @@ func (ec *executionContext) _ApplicationFailoverBehavior(ctx context.Context, se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -550,8 +544,7 @@ func (ec *executionContext) _ClusterFailoverBehavior(ctx context.Context, sel as
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterFailoverBehaviorImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -575,14 +568,10 @@ func (ec *executionContext) _ClusterFailoverBehavior(ctx context.Context, sel as
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -593,8 +582,7 @@ func (ec *executionContext) _DecisionConditions(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, decisionConditionsImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -613,14 +601,10 @@ func (ec *executionContext) _DecisionConditions(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -631,8 +615,7 @@ func (ec *executionContext) _FailoverBehavior(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, failoverBehaviorImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -656,14 +639,10 @@ func (ec *executionContext) _FailoverBehavior(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -674,8 +653,7 @@ func (ec *executionContext) _PropagationSuspension(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, propagationSuspensionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -699,14 +677,10 @@ func (ec *executionContext) _PropagationSuspension(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -717,8 +691,7 @@ func (ec *executionContext) _SchedulePriority(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, schedulePriorityImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -742,14 +715,10 @@ func (ec *executionContext) _SchedulePriority(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -760,8 +729,7 @@ func (ec *executionContext) _StatePreservation(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, statePreservationImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -780,14 +748,10 @@ func (ec *executionContext) _StatePreservation(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -798,8 +762,7 @@ func (ec *executionContext) _StatePreservationRule(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, statePreservationRuleImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -823,14 +786,10 @@ func (ec *executionContext) _StatePreservationRule(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -841,8 +800,7 @@ func (ec *executionContext) _SuspendClusters(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, suspendClustersImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -861,14 +819,10 @@ func (ec *executionContext) _SuspendClusters(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -890,9 +844,7 @@ func (ec *executionContext) marshalNPriorityClassSource2githubᚗcomᚋkarmada�
 	_ = sel
 	res := policy.MarshalPriorityClassSource(v)
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PriorityClassSource!")
 	}
 	return res
 }

@@ -74,6 +74,18 @@ func (ec *executionContext) unmarshalInputApplicationFailoverBehaviorInput(ctx c
 	return it, nil
 }
 
+// UnmarshalApplicationFailoverBehaviorInput unmarshals raw into the ApplicationFailoverBehaviorInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalApplicationFailoverBehaviorInput(ctx context.Context, raw any) (v1alpha1.ApplicationFailoverBehavior, error) {
+	var out v1alpha1.ApplicationFailoverBehavior
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ApplicationFailoverBehaviorInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputClusterFailoverBehaviorInput(ctx context.Context, obj any) (v1alpha1.ClusterFailoverBehavior, error) {
 	var it v1alpha1.ClusterFailoverBehavior
 	if obj == nil {
@@ -111,6 +123,18 @@ func (ec *executionContext) unmarshalInputClusterFailoverBehaviorInput(ctx conte
 	return it, nil
 }
 
+// UnmarshalClusterFailoverBehaviorInput unmarshals raw into the ClusterFailoverBehaviorInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalClusterFailoverBehaviorInput(ctx context.Context, raw any) (v1alpha1.ClusterFailoverBehavior, error) {
+	var out v1alpha1.ClusterFailoverBehavior
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ClusterFailoverBehaviorInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputDecisionConditionsInput(ctx context.Context, obj any) (v1alpha1.DecisionConditions, error) {
 	var it v1alpha1.DecisionConditions
 	if obj == nil {
@@ -139,6 +163,18 @@ func (ec *executionContext) unmarshalInputDecisionConditionsInput(ctx context.Co
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalDecisionConditionsInput unmarshals raw into the DecisionConditionsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDecisionConditionsInput(ctx context.Context, raw any) (v1alpha1.DecisionConditions, error) {
+	var out v1alpha1.DecisionConditions
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DecisionConditionsInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputFailoverBehaviorInput(ctx context.Context, obj any) (v1alpha1.FailoverBehavior, error) {
@@ -178,6 +214,18 @@ func (ec *executionContext) unmarshalInputFailoverBehaviorInput(ctx context.Cont
 	return it, nil
 }
 
+// UnmarshalFailoverBehaviorInput unmarshals raw into the FailoverBehaviorInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalFailoverBehaviorInput(ctx context.Context, raw any) (v1alpha1.FailoverBehavior, error) {
+	var out v1alpha1.FailoverBehavior
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "FailoverBehaviorInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputPropagationSuspensionInput(ctx context.Context, obj any) (v1alpha1.Suspension, error) {
 	var it v1alpha1.Suspension
 	if obj == nil {
@@ -213,6 +261,18 @@ func (ec *executionContext) unmarshalInputPropagationSuspensionInput(ctx context
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalPropagationSuspensionInput unmarshals raw into the PropagationSuspensionInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPropagationSuspensionInput(ctx context.Context, raw any) (v1alpha1.Suspension, error) {
+	var out v1alpha1.Suspension
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PropagationSuspensionInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputSchedulePriorityInput(ctx context.Context, obj any) (v1alpha1.SchedulePriority, error) {
@@ -252,6 +312,18 @@ func (ec *executionContext) unmarshalInputSchedulePriorityInput(ctx context.Cont
 	return it, nil
 }
 
+// UnmarshalSchedulePriorityInput unmarshals raw into the SchedulePriorityInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSchedulePriorityInput(ctx context.Context, raw any) (v1alpha1.SchedulePriority, error) {
+	var out v1alpha1.SchedulePriority
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SchedulePriorityInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputStatePreservationInput(ctx context.Context, obj any) (v1alpha1.StatePreservation, error) {
 	var it v1alpha1.StatePreservation
 	if obj == nil {
@@ -280,6 +352,18 @@ func (ec *executionContext) unmarshalInputStatePreservationInput(ctx context.Con
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalStatePreservationInput unmarshals raw into the StatePreservationInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalStatePreservationInput(ctx context.Context, raw any) (v1alpha1.StatePreservation, error) {
+	var out v1alpha1.StatePreservation
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "StatePreservationInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputStatePreservationRuleInput(ctx context.Context, obj any) (v1alpha1.StatePreservationRule, error) {
@@ -319,6 +403,18 @@ func (ec *executionContext) unmarshalInputStatePreservationRuleInput(ctx context
 	return it, nil
 }
 
+// UnmarshalStatePreservationRuleInput unmarshals raw into the StatePreservationRuleInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalStatePreservationRuleInput(ctx context.Context, raw any) (v1alpha1.StatePreservationRule, error) {
+	var out v1alpha1.StatePreservationRule
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "StatePreservationRuleInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSuspendClustersInput(ctx context.Context, obj any) (v1alpha1.SuspendClusters, error) {
 	var it v1alpha1.SuspendClusters
 	if obj == nil {
@@ -347,6 +443,18 @@ func (ec *executionContext) unmarshalInputSuspendClustersInput(ctx context.Conte
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalSuspendClustersInput unmarshals raw into the SuspendClustersInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSuspendClustersInput(ctx context.Context, raw any) (v1alpha1.SuspendClusters, error) {
+	var out v1alpha1.SuspendClusters
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SuspendClustersInput", raw, &out)
+	return out, err
 }
 
 // endregion **************************** input.gotpl *****************************

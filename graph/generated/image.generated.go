@@ -81,7 +81,7 @@ func (ec *executionContext) _Image_reference(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Image_reference(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Image", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Image", field, false, false, "String")
 }
 
 func (ec *executionContext) _Image_registry(ctx context.Context, field graphql.CollectedField, obj *image.Image) (ret graphql.Marshaler) {
@@ -104,7 +104,7 @@ func (ec *executionContext) _Image_registry(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_Image_registry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Image", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Image", field, true, false, "String")
 }
 
 func (ec *executionContext) _Image_repository(ctx context.Context, field graphql.CollectedField, obj *image.Image) (ret graphql.Marshaler) {
@@ -127,7 +127,7 @@ func (ec *executionContext) _Image_repository(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_Image_repository(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Image", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Image", field, true, false, "String")
 }
 
 func (ec *executionContext) _Image_tag(ctx context.Context, field graphql.CollectedField, obj *image.Image) (ret graphql.Marshaler) {
@@ -150,7 +150,7 @@ func (ec *executionContext) _Image_tag(ctx context.Context, field graphql.Collec
 	)
 }
 func (ec *executionContext) fieldContext_Image_tag(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Image", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Image", field, true, false, "String")
 }
 
 func (ec *executionContext) _Image_digest(ctx context.Context, field graphql.CollectedField, obj *image.Image) (ret graphql.Marshaler) {
@@ -173,7 +173,7 @@ func (ec *executionContext) _Image_digest(ctx context.Context, field graphql.Col
 	)
 }
 func (ec *executionContext) fieldContext_Image_digest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Image", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Image", field, true, false, "String")
 }
 
 func (ec *executionContext) _Image_podCount(ctx context.Context, field graphql.CollectedField, obj *image.Image) (ret graphql.Marshaler) {
@@ -196,7 +196,7 @@ func (ec *executionContext) _Image_podCount(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_Image_podCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Image", field, true, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("Image", field, true, false, "Int")
 }
 
 func (ec *executionContext) _Image_workloadCount(ctx context.Context, field graphql.CollectedField, obj *image.Image) (ret graphql.Marshaler) {
@@ -219,7 +219,7 @@ func (ec *executionContext) _Image_workloadCount(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_Image_workloadCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Image", field, true, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("Image", field, true, false, "Int")
 }
 
 func (ec *executionContext) _Image_workloads(ctx context.Context, field graphql.CollectedField, obj *image.Image) (ret graphql.Marshaler) {
@@ -330,7 +330,7 @@ func (ec *executionContext) _ImageCluster_instanceName(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ImageCluster_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ImageCluster", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ImageCluster", field, false, false, "String")
 }
 
 func (ec *executionContext) _ImageCluster_clusterName(ctx context.Context, field graphql.CollectedField, obj *image.Cluster) (ret graphql.Marshaler) {
@@ -353,7 +353,7 @@ func (ec *executionContext) _ImageCluster_clusterName(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ImageCluster_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ImageCluster", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ImageCluster", field, false, false, "String")
 }
 
 func (ec *executionContext) _ImageCluster_podCount(ctx context.Context, field graphql.CollectedField, obj *image.Cluster) (ret graphql.Marshaler) {
@@ -376,7 +376,7 @@ func (ec *executionContext) _ImageCluster_podCount(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ImageCluster_podCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ImageCluster", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ImageCluster", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ImageConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*image.Image]) (ret graphql.Marshaler) {
@@ -495,7 +495,7 @@ func (ec *executionContext) _ImageConnection_totalCount(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ImageConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ImageConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ImageConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ImageConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*image.Image]) (ret graphql.Marshaler) {
@@ -582,7 +582,7 @@ func (ec *executionContext) _ImageEdge_cursor(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_ImageEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ImageEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ImageEdge", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -668,6 +668,18 @@ func (ec *executionContext) unmarshalInputImageFilter(ctx context.Context, obj a
 	return it, nil
 }
 
+// UnmarshalImageFilter unmarshals raw into the ImageFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalImageFilter(ctx context.Context, raw any) (image.Filter, error) {
+	var out image.Filter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ImageFilter", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputImageOrder(ctx context.Context, obj any) (image.Order, error) {
 	var it image.Order
 	if obj == nil {
@@ -709,6 +721,18 @@ func (ec *executionContext) unmarshalInputImageOrder(ctx context.Context, obj an
 	return it, nil
 }
 
+// UnmarshalImageOrder unmarshals raw into the ImageOrder input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalImageOrder(ctx context.Context, raw any) (image.Order, error) {
+	var out image.Order
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ImageOrder", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -723,8 +747,7 @@ func (ec *executionContext) _Image(ctx context.Context, sel ast.SelectionSet, ob
 	fields := graphql.CollectFields(ec.OperationContext, sel, imageImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -765,81 +788,17 @@ func (ec *executionContext) _Image(ctx context.Context, sel ast.SelectionSet, ob
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "workloads":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Image_workloads(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Image_workloads(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "clusters":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Image_clusters(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Image_clusters(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -849,14 +808,10 @@ func (ec *executionContext) _Image(ctx context.Context, sel ast.SelectionSet, ob
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -867,8 +822,7 @@ func (ec *executionContext) _ImageCluster(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, imageClusterImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -897,14 +851,10 @@ func (ec *executionContext) _ImageCluster(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -915,8 +865,7 @@ func (ec *executionContext) _ImageConnection(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, imageConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -955,14 +904,10 @@ func (ec *executionContext) _ImageConnection(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -973,8 +918,7 @@ func (ec *executionContext) _ImageEdge(ctx context.Context, sel ast.SelectionSet
 	fields := graphql.CollectFields(ec.OperationContext, sel, imageEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -998,14 +942,10 @@ func (ec *executionContext) _ImageEdge(ctx context.Context, sel ast.SelectionSet
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1032,9 +972,7 @@ func (ec *executionContext) marshalNImage2ᚕᚖgithubᚗcomᚋkairshipᚑioᚋk
 
 func (ec *executionContext) marshalNImage2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋimageᚐImage(ctx context.Context, sel ast.SelectionSet, v *image.Image) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "Image!")
 		return graphql.Null
 	}
 	return ec._Image(ctx, sel, v)
@@ -1060,15 +998,9 @@ func (ec *executionContext) marshalNImageCluster2ᚕgithubᚗcomᚋkairshipᚑio
 	return ret
 }
 
-func (ec *executionContext) marshalNImageConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*image.Image]) graphql.Marshaler {
-	return ec._ImageConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNImageConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*image.Image]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ImageConnection!")
 		return graphql.Null
 	}
 	return ec._ImageConnection(ctx, sel, v)
@@ -1092,9 +1024,7 @@ func (ec *executionContext) marshalNImageEdge2ᚕᚖgithubᚗcomᚋkairshipᚑio
 
 func (ec *executionContext) marshalNImageEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*image.Image]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ImageEdge!")
 		return graphql.Null
 	}
 	return ec._ImageEdge(ctx, sel, v)
@@ -1110,9 +1040,7 @@ func (ec *executionContext) marshalNImageOrderField2githubᚗcomᚋkairshipᚑio
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ImageOrderField!")
 	}
 	return res
 }

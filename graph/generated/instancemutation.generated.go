@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -47,7 +46,7 @@ func (ec *executionContext) _CollectedKind_group(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_CollectedKind_group(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CollectedKind", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CollectedKind", field, false, false, "String")
 }
 
 func (ec *executionContext) _CollectedKind_version(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.CollectedKind) (ret graphql.Marshaler) {
@@ -70,7 +69,7 @@ func (ec *executionContext) _CollectedKind_version(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_CollectedKind_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CollectedKind", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CollectedKind", field, false, false, "String")
 }
 
 func (ec *executionContext) _CollectedKind_resource(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.CollectedKind) (ret graphql.Marshaler) {
@@ -93,7 +92,7 @@ func (ec *executionContext) _CollectedKind_resource(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_CollectedKind_resource(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CollectedKind", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CollectedKind", field, false, false, "String")
 }
 
 func (ec *executionContext) _CollectedKinds_ofInstance(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.CollectedKinds) (ret graphql.Marshaler) {
@@ -212,7 +211,7 @@ func (ec *executionContext) _CreateInstancePayload_operation(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_CreateInstancePayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreateInstancePayload", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("CreateInstancePayload", field, false, false, "ID")
 }
 
 func (ec *executionContext) _CreateInstancePayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
@@ -235,7 +234,7 @@ func (ec *executionContext) _CreateInstancePayload_consistencyToken(ctx context.
 	)
 }
 func (ec *executionContext) fieldContext_CreateInstancePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreateInstancePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CreateInstancePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeleteInstancePayload_instance(ctx context.Context, field graphql.CollectedField, obj *instances.DeletePayload) (ret graphql.Marshaler) {
@@ -290,7 +289,7 @@ func (ec *executionContext) _DeleteInstancePayload_deleted(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_DeleteInstancePayload_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteInstancePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteInstancePayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _DeleteInstancePayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *instances.DeletePayload) (ret graphql.Marshaler) {
@@ -313,7 +312,7 @@ func (ec *executionContext) _DeleteInstancePayload_consistencyToken(ctx context.
 	)
 }
 func (ec *executionContext) fieldContext_DeleteInstancePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteInstancePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteInstancePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceAPIServer_replicas(ctx context.Context, field graphql.CollectedField, obj *instance.APIServer) (ret graphql.Marshaler) {
@@ -336,7 +335,7 @@ func (ec *executionContext) _InstanceAPIServer_replicas(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_InstanceAPIServer_replicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceAPIServer", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceAPIServer", field, false, false, "Int")
 }
 
 func (ec *executionContext) _InstanceAPIServer_serviceType(ctx context.Context, field graphql.CollectedField, obj *instance.APIServer) (ret graphql.Marshaler) {
@@ -359,7 +358,7 @@ func (ec *executionContext) _InstanceAPIServer_serviceType(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_InstanceAPIServer_serviceType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceAPIServer", field, false, false, errors.New("field of type ServiceType does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceAPIServer", field, false, false, "ServiceType")
 }
 
 func (ec *executionContext) _InstanceAPIServer_certSANs(ctx context.Context, field graphql.CollectedField, obj *instance.APIServer) (ret graphql.Marshaler) {
@@ -382,7 +381,7 @@ func (ec *executionContext) _InstanceAPIServer_certSANs(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_InstanceAPIServer_certSANs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceAPIServer", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceAPIServer", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceAPIServer_extraArgs(ctx context.Context, field graphql.CollectedField, obj *instance.APIServer) (ret graphql.Marshaler) {
@@ -469,7 +468,7 @@ func (ec *executionContext) _InstanceCheck_name(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_InstanceCheck_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceCheck", field, false, false, errors.New("field of type InstanceCheckName does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceCheck", field, false, false, "InstanceCheckName")
 }
 
 func (ec *executionContext) _InstanceCheck_passed(ctx context.Context, field graphql.CollectedField, obj *instances.Check) (ret graphql.Marshaler) {
@@ -492,7 +491,7 @@ func (ec *executionContext) _InstanceCheck_passed(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_InstanceCheck_passed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceCheck", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceCheck", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _InstanceCheck_message(ctx context.Context, field graphql.CollectedField, obj *instances.Check) (ret graphql.Marshaler) {
@@ -515,7 +514,7 @@ func (ec *executionContext) _InstanceCheck_message(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_InstanceCheck_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceCheck", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceCheck", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceComponent_replicas(ctx context.Context, field graphql.CollectedField, obj *instance.Component) (ret graphql.Marshaler) {
@@ -538,7 +537,7 @@ func (ec *executionContext) _InstanceComponent_replicas(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_InstanceComponent_replicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceComponent", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceComponent", field, false, false, "Int")
 }
 
 func (ec *executionContext) _InstanceComponent_extraArgs(ctx context.Context, field graphql.CollectedField, obj *instance.Component) (ret graphql.Marshaler) {
@@ -625,7 +624,7 @@ func (ec *executionContext) _InstanceComponentAmounts_cpu(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_InstanceComponentAmounts_cpu(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceComponentAmounts", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceComponentAmounts", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceComponentAmounts_memory(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ResourceAmounts) (ret graphql.Marshaler) {
@@ -648,7 +647,7 @@ func (ec *executionContext) _InstanceComponentAmounts_memory(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_InstanceComponentAmounts_memory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceComponentAmounts", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceComponentAmounts", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceComponentArgument_name(ctx context.Context, field graphql.CollectedField, obj *instance.Argument) (ret graphql.Marshaler) {
@@ -671,7 +670,7 @@ func (ec *executionContext) _InstanceComponentArgument_name(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_InstanceComponentArgument_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceComponentArgument", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceComponentArgument", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceComponentArgument_value(ctx context.Context, field graphql.CollectedField, obj *instance.Argument) (ret graphql.Marshaler) {
@@ -694,7 +693,7 @@ func (ec *executionContext) _InstanceComponentArgument_value(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_InstanceComponentArgument_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceComponentArgument", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceComponentArgument", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceComponentResources_requests(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ComponentResources) (ret graphql.Marshaler) {
@@ -1133,7 +1132,7 @@ func (ec *executionContext) _InstanceComponents_imageRegistry(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_InstanceComponents_imageRegistry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceComponents", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceComponents", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceComponents_crdTarballURL(ctx context.Context, field graphql.CollectedField, obj *instance.Components) (ret graphql.Marshaler) {
@@ -1156,7 +1155,7 @@ func (ec *executionContext) _InstanceComponents_crdTarballURL(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_InstanceComponents_crdTarballURL(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceComponents", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceComponents", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceDescheduler_enabled(ctx context.Context, field graphql.CollectedField, obj *instance.Descheduler) (ret graphql.Marshaler) {
@@ -1179,7 +1178,7 @@ func (ec *executionContext) _InstanceDescheduler_enabled(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_InstanceDescheduler_enabled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceDescheduler", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceDescheduler", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _InstanceDescheduler_replicas(ctx context.Context, field graphql.CollectedField, obj *instance.Descheduler) (ret graphql.Marshaler) {
@@ -1202,7 +1201,7 @@ func (ec *executionContext) _InstanceDescheduler_replicas(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_InstanceDescheduler_replicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceDescheduler", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceDescheduler", field, false, false, "Int")
 }
 
 func (ec *executionContext) _InstanceDescheduler_interval(ctx context.Context, field graphql.CollectedField, obj *instance.Descheduler) (ret graphql.Marshaler) {
@@ -1225,7 +1224,7 @@ func (ec *executionContext) _InstanceDescheduler_interval(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_InstanceDescheduler_interval(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceDescheduler", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceDescheduler", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceDescheduler_unschedulableThreshold(ctx context.Context, field graphql.CollectedField, obj *instance.Descheduler) (ret graphql.Marshaler) {
@@ -1248,7 +1247,7 @@ func (ec *executionContext) _InstanceDescheduler_unschedulableThreshold(ctx cont
 	)
 }
 func (ec *executionContext) fieldContext_InstanceDescheduler_unschedulableThreshold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceDescheduler", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceDescheduler", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceDescheduler_extraArgs(ctx context.Context, field graphql.CollectedField, obj *instance.Descheduler) (ret graphql.Marshaler) {
@@ -1335,7 +1334,7 @@ func (ec *executionContext) _InstanceEtcd_replicas(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_InstanceEtcd_replicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceEtcd", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceEtcd", field, false, false, "Int")
 }
 
 func (ec *executionContext) _InstanceEtcd_storage(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.EtcdSettings) (ret graphql.Marshaler) {
@@ -1422,7 +1421,7 @@ func (ec *executionContext) _InstanceEtcdStorage_size(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_InstanceEtcdStorage_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceEtcdStorage", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceEtcdStorage", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceEtcdStorage_storageClassName(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.EtcdStorage) (ret graphql.Marshaler) {
@@ -1445,7 +1444,7 @@ func (ec *executionContext) _InstanceEtcdStorage_storageClassName(ctx context.Co
 	)
 }
 func (ec *executionContext) fieldContext_InstanceEtcdStorage_storageClassName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceEtcdStorage", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceEtcdStorage", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceFailover_enabled(ctx context.Context, field graphql.CollectedField, obj *instance.Failover) (ret graphql.Marshaler) {
@@ -1468,7 +1467,7 @@ func (ec *executionContext) _InstanceFailover_enabled(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_InstanceFailover_enabled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _InstanceFailover_clusterStatusUpdateFrequency(ctx context.Context, field graphql.CollectedField, obj *instance.Failover) (ret graphql.Marshaler) {
@@ -1491,7 +1490,7 @@ func (ec *executionContext) _InstanceFailover_clusterStatusUpdateFrequency(ctx c
 	)
 }
 func (ec *executionContext) fieldContext_InstanceFailover_clusterStatusUpdateFrequency(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceFailover_clusterMonitorPeriod(ctx context.Context, field graphql.CollectedField, obj *instance.Failover) (ret graphql.Marshaler) {
@@ -1514,7 +1513,7 @@ func (ec *executionContext) _InstanceFailover_clusterMonitorPeriod(ctx context.C
 	)
 }
 func (ec *executionContext) fieldContext_InstanceFailover_clusterMonitorPeriod(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceFailover_clusterMonitorGracePeriod(ctx context.Context, field graphql.CollectedField, obj *instance.Failover) (ret graphql.Marshaler) {
@@ -1537,7 +1536,7 @@ func (ec *executionContext) _InstanceFailover_clusterMonitorGracePeriod(ctx cont
 	)
 }
 func (ec *executionContext) fieldContext_InstanceFailover_clusterMonitorGracePeriod(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceFailover_clusterStartupGracePeriod(ctx context.Context, field graphql.CollectedField, obj *instance.Failover) (ret graphql.Marshaler) {
@@ -1560,7 +1559,7 @@ func (ec *executionContext) _InstanceFailover_clusterStartupGracePeriod(ctx cont
 	)
 }
 func (ec *executionContext) fieldContext_InstanceFailover_clusterStartupGracePeriod(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceFailover_clusterFailureThreshold(ctx context.Context, field graphql.CollectedField, obj *instance.Failover) (ret graphql.Marshaler) {
@@ -1583,7 +1582,7 @@ func (ec *executionContext) _InstanceFailover_clusterFailureThreshold(ctx contex
 	)
 }
 func (ec *executionContext) fieldContext_InstanceFailover_clusterFailureThreshold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceFailover_clusterSuccessThreshold(ctx context.Context, field graphql.CollectedField, obj *instance.Failover) (ret graphql.Marshaler) {
@@ -1606,7 +1605,7 @@ func (ec *executionContext) _InstanceFailover_clusterSuccessThreshold(ctx contex
 	)
 }
 func (ec *executionContext) fieldContext_InstanceFailover_clusterSuccessThreshold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceFailover_gracefulEvictionTimeout(ctx context.Context, field graphql.CollectedField, obj *instance.Failover) (ret graphql.Marshaler) {
@@ -1629,7 +1628,7 @@ func (ec *executionContext) _InstanceFailover_gracefulEvictionTimeout(ctx contex
 	)
 }
 func (ec *executionContext) fieldContext_InstanceFailover_gracefulEvictionTimeout(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceFailover", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceFeatureGate_name(ctx context.Context, field graphql.CollectedField, obj *instance.FeatureGate) (ret graphql.Marshaler) {
@@ -1652,7 +1651,7 @@ func (ec *executionContext) _InstanceFeatureGate_name(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_InstanceFeatureGate_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceFeatureGate", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceFeatureGate", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceFeatureGate_enabled(ctx context.Context, field graphql.CollectedField, obj *instance.FeatureGate) (ret graphql.Marshaler) {
@@ -1675,7 +1674,7 @@ func (ec *executionContext) _InstanceFeatureGate_enabled(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_InstanceFeatureGate_enabled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceFeatureGate", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceFeatureGate", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _InstanceMetricsAdapter_enabled(ctx context.Context, field graphql.CollectedField, obj *instance.MetricsAdapter) (ret graphql.Marshaler) {
@@ -1698,7 +1697,7 @@ func (ec *executionContext) _InstanceMetricsAdapter_enabled(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_InstanceMetricsAdapter_enabled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceMetricsAdapter", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceMetricsAdapter", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _InstanceMetricsAdapter_replicas(ctx context.Context, field graphql.CollectedField, obj *instance.MetricsAdapter) (ret graphql.Marshaler) {
@@ -1721,7 +1720,7 @@ func (ec *executionContext) _InstanceMetricsAdapter_replicas(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_InstanceMetricsAdapter_replicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceMetricsAdapter", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceMetricsAdapter", field, false, false, "Int")
 }
 
 func (ec *executionContext) _InstanceMetricsAdapter_extraArgs(ctx context.Context, field graphql.CollectedField, obj *instance.MetricsAdapter) (ret graphql.Marshaler) {
@@ -1808,7 +1807,7 @@ func (ec *executionContext) _KarmadaVersion_version(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_KarmadaVersion_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("KarmadaVersion", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("KarmadaVersion", field, false, false, "String")
 }
 
 func (ec *executionContext) _KarmadaVersionList_nodes(ctx context.Context, field graphql.CollectedField, obj *instances.KarmadaVersions) (ret graphql.Marshaler) {
@@ -1863,7 +1862,7 @@ func (ec *executionContext) _KarmadaVersionList_limited(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_KarmadaVersionList_limited(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("KarmadaVersionList", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("KarmadaVersionList", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _RegisterInstancePayload_instance(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
@@ -1918,7 +1917,7 @@ func (ec *executionContext) _RegisterInstancePayload_operation(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_RegisterInstancePayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RegisterInstancePayload", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("RegisterInstancePayload", field, false, false, "ID")
 }
 
 func (ec *executionContext) _RegisterInstancePayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
@@ -1941,7 +1940,7 @@ func (ec *executionContext) _RegisterInstancePayload_consistencyToken(ctx contex
 	)
 }
 func (ec *executionContext) fieldContext_RegisterInstancePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RegisterInstancePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RegisterInstancePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdateInstancePayload_instance(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
@@ -2028,7 +2027,7 @@ func (ec *executionContext) _UpdateInstancePayload_operation(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_UpdateInstancePayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateInstancePayload", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateInstancePayload", field, false, false, "ID")
 }
 
 func (ec *executionContext) _UpdateInstancePayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
@@ -2051,7 +2050,7 @@ func (ec *executionContext) _UpdateInstancePayload_consistencyToken(ctx context.
 	)
 }
 func (ec *executionContext) fieldContext_UpdateInstancePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateInstancePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateInstancePayload", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -2106,6 +2105,18 @@ func (ec *executionContext) unmarshalInputCollectedKindInput(ctx context.Context
 	return it, nil
 }
 
+// UnmarshalCollectedKindInput unmarshals raw into the CollectedKindInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCollectedKindInput(ctx context.Context, raw any) (v1alpha1.CollectedKind, error) {
+	var out v1alpha1.CollectedKind
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CollectedKindInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCollectedKindsInput(ctx context.Context, obj any) (v1alpha1.CollectedKinds, error) {
 	var it v1alpha1.CollectedKinds
 	if obj == nil {
@@ -2141,6 +2152,18 @@ func (ec *executionContext) unmarshalInputCollectedKindsInput(ctx context.Contex
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalCollectedKindsInput unmarshals raw into the CollectedKindsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCollectedKindsInput(ctx context.Context, raw any) (v1alpha1.CollectedKinds, error) {
+	var out v1alpha1.CollectedKinds
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CollectedKindsInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputCreateInstanceInput(ctx context.Context, obj any) (instances.CreateInput, error) {
@@ -2226,6 +2249,18 @@ func (ec *executionContext) unmarshalInputCreateInstanceInput(ctx context.Contex
 	return it, nil
 }
 
+// UnmarshalCreateInstanceInput unmarshals raw into the CreateInstanceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateInstanceInput(ctx context.Context, raw any) (instances.CreateInput, error) {
+	var out instances.CreateInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateInstanceInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputDeleteInstanceInput(ctx context.Context, obj any) (instances.DeleteInput, error) {
 	var it instances.DeleteInput
 	if obj == nil {
@@ -2291,6 +2326,18 @@ func (ec *executionContext) unmarshalInputDeleteInstanceInput(ctx context.Contex
 	return it, nil
 }
 
+// UnmarshalDeleteInstanceInput unmarshals raw into the DeleteInstanceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeleteInstanceInput(ctx context.Context, raw any) (instances.DeleteInput, error) {
+	var out instances.DeleteInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteInstanceInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputInstanceAPIServerInput(ctx context.Context, obj any) (instance.APIServer, error) {
 	var it instance.APIServer
 	if obj == nil {
@@ -2349,6 +2396,18 @@ func (ec *executionContext) unmarshalInputInstanceAPIServerInput(ctx context.Con
 	return it, nil
 }
 
+// UnmarshalInstanceAPIServerInput unmarshals raw into the InstanceAPIServerInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInstanceAPIServerInput(ctx context.Context, raw any) (instance.APIServer, error) {
+	var out instance.APIServer
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InstanceAPIServerInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputInstanceComponentAmountsInput(ctx context.Context, obj any) (v1alpha1.ResourceAmounts, error) {
 	var it v1alpha1.ResourceAmounts
 	if obj == nil {
@@ -2386,6 +2445,18 @@ func (ec *executionContext) unmarshalInputInstanceComponentAmountsInput(ctx cont
 	return it, nil
 }
 
+// UnmarshalInstanceComponentAmountsInput unmarshals raw into the InstanceComponentAmountsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInstanceComponentAmountsInput(ctx context.Context, raw any) (v1alpha1.ResourceAmounts, error) {
+	var out v1alpha1.ResourceAmounts
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InstanceComponentAmountsInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputInstanceComponentArgumentInput(ctx context.Context, obj any) (instance.Argument, error) {
 	var it instance.Argument
 	if obj == nil {
@@ -2421,6 +2492,18 @@ func (ec *executionContext) unmarshalInputInstanceComponentArgumentInput(ctx con
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalInstanceComponentArgumentInput unmarshals raw into the InstanceComponentArgumentInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInstanceComponentArgumentInput(ctx context.Context, raw any) (instance.Argument, error) {
+	var out instance.Argument
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InstanceComponentArgumentInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputInstanceComponentInput(ctx context.Context, obj any) (instance.Component, error) {
@@ -2467,6 +2550,18 @@ func (ec *executionContext) unmarshalInputInstanceComponentInput(ctx context.Con
 	return it, nil
 }
 
+// UnmarshalInstanceComponentInput unmarshals raw into the InstanceComponentInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInstanceComponentInput(ctx context.Context, raw any) (instance.Component, error) {
+	var out instance.Component
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InstanceComponentInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputInstanceComponentResourcesInput(ctx context.Context, obj any) (v1alpha1.ComponentResources, error) {
 	var it v1alpha1.ComponentResources
 	if obj == nil {
@@ -2502,6 +2597,18 @@ func (ec *executionContext) unmarshalInputInstanceComponentResourcesInput(ctx co
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalInstanceComponentResourcesInput unmarshals raw into the InstanceComponentResourcesInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInstanceComponentResourcesInput(ctx context.Context, raw any) (v1alpha1.ComponentResources, error) {
+	var out v1alpha1.ComponentResources
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InstanceComponentResourcesInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputInstanceComponentsInput(ctx context.Context, obj any) (instance.Components, error) {
@@ -2625,6 +2732,18 @@ func (ec *executionContext) unmarshalInputInstanceComponentsInput(ctx context.Co
 	return it, nil
 }
 
+// UnmarshalInstanceComponentsInput unmarshals raw into the InstanceComponentsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInstanceComponentsInput(ctx context.Context, raw any) (instance.Components, error) {
+	var out instance.Components
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InstanceComponentsInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputInstanceDeschedulerInput(ctx context.Context, obj any) (instance.Descheduler, error) {
 	var it instance.Descheduler
 	if obj == nil {
@@ -2694,6 +2813,18 @@ func (ec *executionContext) unmarshalInputInstanceDeschedulerInput(ctx context.C
 	return it, nil
 }
 
+// UnmarshalInstanceDeschedulerInput unmarshals raw into the InstanceDeschedulerInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInstanceDeschedulerInput(ctx context.Context, raw any) (instance.Descheduler, error) {
+	var out instance.Descheduler
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InstanceDeschedulerInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputInstanceEtcdInput(ctx context.Context, obj any) (v1alpha1.EtcdSettings, error) {
 	var it v1alpha1.EtcdSettings
 	if obj == nil {
@@ -2738,6 +2869,18 @@ func (ec *executionContext) unmarshalInputInstanceEtcdInput(ctx context.Context,
 	return it, nil
 }
 
+// UnmarshalInstanceEtcdInput unmarshals raw into the InstanceEtcdInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInstanceEtcdInput(ctx context.Context, raw any) (v1alpha1.EtcdSettings, error) {
+	var out v1alpha1.EtcdSettings
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InstanceEtcdInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputInstanceEtcdStorageInput(ctx context.Context, obj any) (v1alpha1.EtcdStorage, error) {
 	var it v1alpha1.EtcdStorage
 	if obj == nil {
@@ -2777,6 +2920,18 @@ func (ec *executionContext) unmarshalInputInstanceEtcdStorageInput(ctx context.C
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalInstanceEtcdStorageInput unmarshals raw into the InstanceEtcdStorageInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInstanceEtcdStorageInput(ctx context.Context, raw any) (v1alpha1.EtcdStorage, error) {
+	var out v1alpha1.EtcdStorage
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InstanceEtcdStorageInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputInstanceFailoverInput(ctx context.Context, obj any) (instance.Failover, error) {
@@ -2862,6 +3017,18 @@ func (ec *executionContext) unmarshalInputInstanceFailoverInput(ctx context.Cont
 	return it, nil
 }
 
+// UnmarshalInstanceFailoverInput unmarshals raw into the InstanceFailoverInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInstanceFailoverInput(ctx context.Context, raw any) (instance.Failover, error) {
+	var out instance.Failover
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InstanceFailoverInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputInstanceFeatureGateInput(ctx context.Context, obj any) (instance.FeatureGate, error) {
 	var it instance.FeatureGate
 	if obj == nil {
@@ -2897,6 +3064,18 @@ func (ec *executionContext) unmarshalInputInstanceFeatureGateInput(ctx context.C
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalInstanceFeatureGateInput unmarshals raw into the InstanceFeatureGateInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInstanceFeatureGateInput(ctx context.Context, raw any) (instance.FeatureGate, error) {
+	var out instance.FeatureGate
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InstanceFeatureGateInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputInstanceMetricsAdapterInput(ctx context.Context, obj any) (instance.MetricsAdapter, error) {
@@ -2952,6 +3131,18 @@ func (ec *executionContext) unmarshalInputInstanceMetricsAdapterInput(ctx contex
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalInstanceMetricsAdapterInput unmarshals raw into the InstanceMetricsAdapterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInstanceMetricsAdapterInput(ctx context.Context, raw any) (instance.MetricsAdapter, error) {
+	var out instance.MetricsAdapter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InstanceMetricsAdapterInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputRegisterInstanceInput(ctx context.Context, obj any) (instances.RegisterInput, error) {
@@ -3021,6 +3212,18 @@ func (ec *executionContext) unmarshalInputRegisterInstanceInput(ctx context.Cont
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalRegisterInstanceInput unmarshals raw into the RegisterInstanceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRegisterInstanceInput(ctx context.Context, raw any) (instances.RegisterInput, error) {
+	var out instances.RegisterInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RegisterInstanceInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputUpdateInstanceInput(ctx context.Context, obj any) (instances.UpdateInput, error) {
@@ -3120,6 +3323,18 @@ func (ec *executionContext) unmarshalInputUpdateInstanceInput(ctx context.Contex
 	return it, nil
 }
 
+// UnmarshalUpdateInstanceInput unmarshals raw into the UpdateInstanceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateInstanceInput(ctx context.Context, raw any) (instances.UpdateInput, error) {
+	var out instances.UpdateInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateInstanceInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -3134,8 +3349,7 @@ func (ec *executionContext) _CollectedKind(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, collectedKindImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3164,14 +3378,10 @@ func (ec *executionContext) _CollectedKind(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3182,8 +3392,7 @@ func (ec *executionContext) _CollectedKinds(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, collectedKindsImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3207,14 +3416,10 @@ func (ec *executionContext) _CollectedKinds(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3225,8 +3430,7 @@ func (ec *executionContext) _CreateInstancePayload(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, createInstancePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3255,14 +3459,10 @@ func (ec *executionContext) _CreateInstancePayload(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3273,8 +3473,7 @@ func (ec *executionContext) _DeleteInstancePayload(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteInstancePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3303,14 +3502,10 @@ func (ec *executionContext) _DeleteInstancePayload(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3321,8 +3516,7 @@ func (ec *executionContext) _InstanceAPIServer(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceAPIServerImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3361,14 +3555,10 @@ func (ec *executionContext) _InstanceAPIServer(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3379,8 +3569,7 @@ func (ec *executionContext) _InstanceCheck(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceCheckImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3409,14 +3598,10 @@ func (ec *executionContext) _InstanceCheck(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3427,8 +3612,7 @@ func (ec *executionContext) _InstanceComponent(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceComponentImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3457,14 +3641,10 @@ func (ec *executionContext) _InstanceComponent(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3475,8 +3655,7 @@ func (ec *executionContext) _InstanceComponentAmounts(ctx context.Context, sel a
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceComponentAmountsImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3500,14 +3679,10 @@ func (ec *executionContext) _InstanceComponentAmounts(ctx context.Context, sel a
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3518,8 +3693,7 @@ func (ec *executionContext) _InstanceComponentArgument(ctx context.Context, sel 
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceComponentArgumentImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3543,14 +3717,10 @@ func (ec *executionContext) _InstanceComponentArgument(ctx context.Context, sel 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3561,8 +3731,7 @@ func (ec *executionContext) _InstanceComponentResources(ctx context.Context, sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceComponentResourcesImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3586,14 +3755,10 @@ func (ec *executionContext) _InstanceComponentResources(ctx context.Context, sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3604,8 +3769,7 @@ func (ec *executionContext) _InstanceComponents(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceComponentsImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3684,14 +3848,10 @@ func (ec *executionContext) _InstanceComponents(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3702,8 +3862,7 @@ func (ec *executionContext) _InstanceDescheduler(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceDeschedulerImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3747,14 +3906,10 @@ func (ec *executionContext) _InstanceDescheduler(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3765,8 +3920,7 @@ func (ec *executionContext) _InstanceEtcd(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceEtcdImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3795,14 +3949,10 @@ func (ec *executionContext) _InstanceEtcd(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3813,8 +3963,7 @@ func (ec *executionContext) _InstanceEtcdStorage(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceEtcdStorageImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3838,14 +3987,10 @@ func (ec *executionContext) _InstanceEtcdStorage(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3856,8 +4001,7 @@ func (ec *executionContext) _InstanceFailover(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceFailoverImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3911,14 +4055,10 @@ func (ec *executionContext) _InstanceFailover(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3929,8 +4069,7 @@ func (ec *executionContext) _InstanceFeatureGate(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceFeatureGateImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3954,14 +4093,10 @@ func (ec *executionContext) _InstanceFeatureGate(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3972,8 +4107,7 @@ func (ec *executionContext) _InstanceMetricsAdapter(ctx context.Context, sel ast
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceMetricsAdapterImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4007,14 +4141,10 @@ func (ec *executionContext) _InstanceMetricsAdapter(ctx context.Context, sel ast
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4025,8 +4155,7 @@ func (ec *executionContext) _KarmadaVersion(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, karmadaVersionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4045,14 +4174,10 @@ func (ec *executionContext) _KarmadaVersion(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4063,8 +4188,7 @@ func (ec *executionContext) _KarmadaVersionList(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, karmadaVersionListImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4088,14 +4212,10 @@ func (ec *executionContext) _KarmadaVersionList(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4106,8 +4226,7 @@ func (ec *executionContext) _RegisterInstancePayload(ctx context.Context, sel as
 	fields := graphql.CollectFields(ec.OperationContext, sel, registerInstancePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4136,14 +4255,10 @@ func (ec *executionContext) _RegisterInstancePayload(ctx context.Context, sel as
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4154,8 +4269,7 @@ func (ec *executionContext) _UpdateInstancePayload(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateInstancePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4189,14 +4303,10 @@ func (ec *executionContext) _UpdateInstancePayload(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4250,9 +4360,7 @@ func (ec *executionContext) marshalNDeletionPolicy2githubᚗcomᚋkairshipᚑio�
 	_ = sel
 	res := scalar.MarshalString(marshalNDeletionPolicy2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐDeletionPolicy[v])
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "DeletionPolicy!")
 	}
 	return res
 }
@@ -4298,9 +4406,7 @@ func (ec *executionContext) marshalNInstanceCheckName2githubᚗcomᚋkairshipᚑ
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "InstanceCheckName!")
 	}
 	return res
 }
@@ -4375,15 +4481,9 @@ func (ec *executionContext) marshalNKarmadaVersion2ᚕgithubᚗcomᚋkairshipᚑ
 	return ret
 }
 
-func (ec *executionContext) marshalNKarmadaVersionList2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐKarmadaVersions(ctx context.Context, sel ast.SelectionSet, v instances.KarmadaVersions) graphql.Marshaler {
-	return ec._KarmadaVersionList(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNKarmadaVersionList2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐKarmadaVersions(ctx context.Context, sel ast.SelectionSet, v *instances.KarmadaVersions) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "KarmadaVersionList!")
 		return graphql.Null
 	}
 	return ec._KarmadaVersionList(ctx, sel, v)

@@ -93,7 +93,7 @@ func (ec *executionContext) _ClusterQuota_clusterName(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ClusterQuota_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterQuota", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterQuota", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterQuota_uses(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.ClusterQuota) (ret graphql.Marshaler) {
@@ -148,7 +148,7 @@ func (ec *executionContext) _CronFederatedHPA_id(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPA_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, "ID")
 }
 
 func (ec *executionContext) _CronFederatedHPA_instance(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.CronFederatedHPA) (ret graphql.Marshaler) {
@@ -203,7 +203,7 @@ func (ec *executionContext) _CronFederatedHPA_namespace(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPA_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, "String")
 }
 
 func (ec *executionContext) _CronFederatedHPA_name(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.CronFederatedHPA) (ret graphql.Marshaler) {
@@ -226,7 +226,7 @@ func (ec *executionContext) _CronFederatedHPA_name(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPA_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, "String")
 }
 
 func (ec *executionContext) _CronFederatedHPA_labels(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.CronFederatedHPA) (ret graphql.Marshaler) {
@@ -409,7 +409,7 @@ func (ec *executionContext) _CronFederatedHPA_deleting(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPA_deleting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _CronFederatedHPA_createdAt(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.CronFederatedHPA) (ret graphql.Marshaler) {
@@ -432,7 +432,7 @@ func (ec *executionContext) _CronFederatedHPA_createdAt(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPA_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, "Time")
 }
 
 func (ec *executionContext) _CronFederatedHPA_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.CronFederatedHPA) (ret graphql.Marshaler) {
@@ -455,7 +455,7 @@ func (ec *executionContext) _CronFederatedHPA_resourceVersion(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPA_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, "String")
 }
 
 func (ec *executionContext) _CronFederatedHPA_viewerCan(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.CronFederatedHPA) (ret graphql.Marshaler) {
@@ -510,7 +510,7 @@ func (ec *executionContext) _CronFederatedHPA_manifest(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPA_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _CronFederatedHPA_yaml(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.CronFederatedHPA) (ret graphql.Marshaler) {
@@ -533,7 +533,7 @@ func (ec *executionContext) _CronFederatedHPA_yaml(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPA_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPA", field, true, false, "String")
 }
 
 func (ec *executionContext) _CronFederatedHPA_freshness(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.CronFederatedHPA) (ret graphql.Marshaler) {
@@ -684,7 +684,7 @@ func (ec *executionContext) _CronFederatedHPAConnection_totalCount(ctx context.C
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPAConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPAConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPAConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _CronFederatedHPAConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*karmadaresource.CronFederatedHPA]) (ret graphql.Marshaler) {
@@ -771,7 +771,7 @@ func (ec *executionContext) _CronFederatedHPAEdge_cursor(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPAEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPAEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPAEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _CronFederatedHPAExecutionHistory_ruleName(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.ExecutionHistory) (ret graphql.Marshaler) {
@@ -794,7 +794,7 @@ func (ec *executionContext) _CronFederatedHPAExecutionHistory_ruleName(ctx conte
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPAExecutionHistory_ruleName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPAExecutionHistory", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPAExecutionHistory", field, false, false, "String")
 }
 
 func (ec *executionContext) _CronFederatedHPAExecutionHistory_nextExecutionTime(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.ExecutionHistory) (ret graphql.Marshaler) {
@@ -817,7 +817,7 @@ func (ec *executionContext) _CronFederatedHPAExecutionHistory_nextExecutionTime(
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPAExecutionHistory_nextExecutionTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPAExecutionHistory", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPAExecutionHistory", field, false, false, "Time")
 }
 
 func (ec *executionContext) _CronFederatedHPAExecutionHistory_lastExecutionTime(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.ExecutionHistory) (ret graphql.Marshaler) {
@@ -840,7 +840,7 @@ func (ec *executionContext) _CronFederatedHPAExecutionHistory_lastExecutionTime(
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPAExecutionHistory_lastExecutionTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPAExecutionHistory", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPAExecutionHistory", field, false, false, "Time")
 }
 
 func (ec *executionContext) _CronFederatedHPAExecutionHistory_successfulExecutions(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.ExecutionHistory) (ret graphql.Marshaler) {
@@ -927,7 +927,7 @@ func (ec *executionContext) _FailedExecution_scheduleTime(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_FailedExecution_scheduleTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FailedExecution", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("FailedExecution", field, false, false, "Time")
 }
 
 func (ec *executionContext) _FailedExecution_executionTime(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FailedExecution) (ret graphql.Marshaler) {
@@ -950,7 +950,7 @@ func (ec *executionContext) _FailedExecution_executionTime(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_FailedExecution_executionTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FailedExecution", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("FailedExecution", field, false, false, "Time")
 }
 
 func (ec *executionContext) _FailedExecution_message(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FailedExecution) (ret graphql.Marshaler) {
@@ -973,7 +973,7 @@ func (ec *executionContext) _FailedExecution_message(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_FailedExecution_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FailedExecution", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FailedExecution", field, false, false, "String")
 }
 
 func (ec *executionContext) _FederatedHPA_id(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedHPA) (ret graphql.Marshaler) {
@@ -996,7 +996,7 @@ func (ec *executionContext) _FederatedHPA_id(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPA_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, "ID")
 }
 
 func (ec *executionContext) _FederatedHPA_instance(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedHPA) (ret graphql.Marshaler) {
@@ -1051,7 +1051,7 @@ func (ec *executionContext) _FederatedHPA_namespace(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPA_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, "String")
 }
 
 func (ec *executionContext) _FederatedHPA_name(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedHPA) (ret graphql.Marshaler) {
@@ -1074,7 +1074,7 @@ func (ec *executionContext) _FederatedHPA_name(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPA_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, "String")
 }
 
 func (ec *executionContext) _FederatedHPA_labels(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedHPA) (ret graphql.Marshaler) {
@@ -1225,7 +1225,7 @@ func (ec *executionContext) _FederatedHPA_currentReplicas(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPA_currentReplicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, "Int")
 }
 
 func (ec *executionContext) _FederatedHPA_desiredReplicas(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedHPA) (ret graphql.Marshaler) {
@@ -1248,7 +1248,7 @@ func (ec *executionContext) _FederatedHPA_desiredReplicas(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPA_desiredReplicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, "Int")
 }
 
 func (ec *executionContext) _FederatedHPA_metrics(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedHPA) (ret graphql.Marshaler) {
@@ -1303,7 +1303,7 @@ func (ec *executionContext) _FederatedHPA_lastScaleTime(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPA_lastScaleTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, "Time")
 }
 
 func (ec *executionContext) _FederatedHPA_conditions(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedHPA) (ret graphql.Marshaler) {
@@ -1358,7 +1358,7 @@ func (ec *executionContext) _FederatedHPA_deleting(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPA_deleting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _FederatedHPA_createdAt(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedHPA) (ret graphql.Marshaler) {
@@ -1381,7 +1381,7 @@ func (ec *executionContext) _FederatedHPA_createdAt(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPA_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, "Time")
 }
 
 func (ec *executionContext) _FederatedHPA_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedHPA) (ret graphql.Marshaler) {
@@ -1404,7 +1404,7 @@ func (ec *executionContext) _FederatedHPA_resourceVersion(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPA_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, "String")
 }
 
 func (ec *executionContext) _FederatedHPA_viewerCan(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedHPA) (ret graphql.Marshaler) {
@@ -1459,7 +1459,7 @@ func (ec *executionContext) _FederatedHPA_manifest(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPA_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _FederatedHPA_yaml(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedHPA) (ret graphql.Marshaler) {
@@ -1482,7 +1482,7 @@ func (ec *executionContext) _FederatedHPA_yaml(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPA_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPA", field, true, false, "String")
 }
 
 func (ec *executionContext) _FederatedHPA_freshness(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedHPA) (ret graphql.Marshaler) {
@@ -1633,7 +1633,7 @@ func (ec *executionContext) _FederatedHPAConnection_totalCount(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPAConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPAConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPAConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _FederatedHPAConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*karmadaresource.FederatedHPA]) (ret graphql.Marshaler) {
@@ -1720,7 +1720,7 @@ func (ec *executionContext) _FederatedHPAEdge_cursor(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPAEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPAEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPAEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _FederatedHPAMetric_type(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.Metric) (ret graphql.Marshaler) {
@@ -1743,7 +1743,7 @@ func (ec *executionContext) _FederatedHPAMetric_type(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPAMetric_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPAMetric", field, false, false, errors.New("field of type MetricSourceType does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPAMetric", field, false, false, "MetricSourceType")
 }
 
 func (ec *executionContext) _FederatedHPAMetric_name(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.Metric) (ret graphql.Marshaler) {
@@ -1766,7 +1766,7 @@ func (ec *executionContext) _FederatedHPAMetric_name(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPAMetric_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPAMetric", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPAMetric", field, false, false, "String")
 }
 
 func (ec *executionContext) _FederatedHPAMetric_container(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.Metric) (ret graphql.Marshaler) {
@@ -1789,7 +1789,7 @@ func (ec *executionContext) _FederatedHPAMetric_container(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPAMetric_container(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPAMetric", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPAMetric", field, false, false, "String")
 }
 
 func (ec *executionContext) _FederatedHPAMetric_target(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.Metric) (ret graphql.Marshaler) {
@@ -1876,7 +1876,7 @@ func (ec *executionContext) _FederatedResourceQuota_id(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_FederatedResourceQuota_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, "ID")
 }
 
 func (ec *executionContext) _FederatedResourceQuota_instance(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedResourceQuota) (ret graphql.Marshaler) {
@@ -1931,7 +1931,7 @@ func (ec *executionContext) _FederatedResourceQuota_namespace(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_FederatedResourceQuota_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, "String")
 }
 
 func (ec *executionContext) _FederatedResourceQuota_name(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedResourceQuota) (ret graphql.Marshaler) {
@@ -1954,7 +1954,7 @@ func (ec *executionContext) _FederatedResourceQuota_name(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_FederatedResourceQuota_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, "String")
 }
 
 func (ec *executionContext) _FederatedResourceQuota_labels(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedResourceQuota) (ret graphql.Marshaler) {
@@ -2137,7 +2137,7 @@ func (ec *executionContext) _FederatedResourceQuota_deleting(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_FederatedResourceQuota_deleting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _FederatedResourceQuota_createdAt(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedResourceQuota) (ret graphql.Marshaler) {
@@ -2160,7 +2160,7 @@ func (ec *executionContext) _FederatedResourceQuota_createdAt(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_FederatedResourceQuota_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, "Time")
 }
 
 func (ec *executionContext) _FederatedResourceQuota_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedResourceQuota) (ret graphql.Marshaler) {
@@ -2183,7 +2183,7 @@ func (ec *executionContext) _FederatedResourceQuota_resourceVersion(ctx context.
 	)
 }
 func (ec *executionContext) fieldContext_FederatedResourceQuota_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, "String")
 }
 
 func (ec *executionContext) _FederatedResourceQuota_viewerCan(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedResourceQuota) (ret graphql.Marshaler) {
@@ -2238,7 +2238,7 @@ func (ec *executionContext) _FederatedResourceQuota_manifest(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_FederatedResourceQuota_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _FederatedResourceQuota_yaml(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedResourceQuota) (ret graphql.Marshaler) {
@@ -2261,7 +2261,7 @@ func (ec *executionContext) _FederatedResourceQuota_yaml(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_FederatedResourceQuota_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedResourceQuota", field, true, false, "String")
 }
 
 func (ec *executionContext) _FederatedResourceQuota_freshness(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.FederatedResourceQuota) (ret graphql.Marshaler) {
@@ -2412,7 +2412,7 @@ func (ec *executionContext) _FederatedResourceQuotaConnection_totalCount(ctx con
 	)
 }
 func (ec *executionContext) fieldContext_FederatedResourceQuotaConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedResourceQuotaConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedResourceQuotaConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _FederatedResourceQuotaConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*karmadaresource.FederatedResourceQuota]) (ret graphql.Marshaler) {
@@ -2499,7 +2499,7 @@ func (ec *executionContext) _FederatedResourceQuotaEdge_cursor(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_FederatedResourceQuotaEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedResourceQuotaEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedResourceQuotaEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _LoadBalancerIngress_ip(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.LoadBalancerIngress) (ret graphql.Marshaler) {
@@ -2522,7 +2522,7 @@ func (ec *executionContext) _LoadBalancerIngress_ip(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_LoadBalancerIngress_ip(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LoadBalancerIngress", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LoadBalancerIngress", field, false, false, "String")
 }
 
 func (ec *executionContext) _LoadBalancerIngress_hostname(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.LoadBalancerIngress) (ret graphql.Marshaler) {
@@ -2545,7 +2545,7 @@ func (ec *executionContext) _LoadBalancerIngress_hostname(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_LoadBalancerIngress_hostname(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LoadBalancerIngress", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LoadBalancerIngress", field, false, false, "String")
 }
 
 func (ec *executionContext) _MetricValue_value(ctx context.Context, field graphql.CollectedField, obj *v2.MetricValueStatus) (ret graphql.Marshaler) {
@@ -2568,7 +2568,7 @@ func (ec *executionContext) _MetricValue_value(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_MetricValue_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MetricValue", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MetricValue", field, false, false, "String")
 }
 
 func (ec *executionContext) _MetricValue_averageValue(ctx context.Context, field graphql.CollectedField, obj *v2.MetricValueStatus) (ret graphql.Marshaler) {
@@ -2591,7 +2591,7 @@ func (ec *executionContext) _MetricValue_averageValue(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_MetricValue_averageValue(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MetricValue", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MetricValue", field, false, false, "String")
 }
 
 func (ec *executionContext) _MetricValue_averageUtilization(ctx context.Context, field graphql.CollectedField, obj *v2.MetricValueStatus) (ret graphql.Marshaler) {
@@ -2614,7 +2614,7 @@ func (ec *executionContext) _MetricValue_averageUtilization(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_MetricValue_averageUtilization(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MetricValue", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("MetricValue", field, false, false, "Int")
 }
 
 func (ec *executionContext) _MultiClusterService_id(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.MultiClusterService) (ret graphql.Marshaler) {
@@ -2637,7 +2637,7 @@ func (ec *executionContext) _MultiClusterService_id(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_MultiClusterService_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, "ID")
 }
 
 func (ec *executionContext) _MultiClusterService_instance(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.MultiClusterService) (ret graphql.Marshaler) {
@@ -2692,7 +2692,7 @@ func (ec *executionContext) _MultiClusterService_namespace(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_MultiClusterService_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, "String")
 }
 
 func (ec *executionContext) _MultiClusterService_name(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.MultiClusterService) (ret graphql.Marshaler) {
@@ -2715,7 +2715,7 @@ func (ec *executionContext) _MultiClusterService_name(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_MultiClusterService_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, "String")
 }
 
 func (ec *executionContext) _MultiClusterService_labels(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.MultiClusterService) (ret graphql.Marshaler) {
@@ -2930,7 +2930,7 @@ func (ec *executionContext) _MultiClusterService_deleting(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_MultiClusterService_deleting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _MultiClusterService_createdAt(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.MultiClusterService) (ret graphql.Marshaler) {
@@ -2953,7 +2953,7 @@ func (ec *executionContext) _MultiClusterService_createdAt(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_MultiClusterService_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, "Time")
 }
 
 func (ec *executionContext) _MultiClusterService_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.MultiClusterService) (ret graphql.Marshaler) {
@@ -2976,7 +2976,7 @@ func (ec *executionContext) _MultiClusterService_resourceVersion(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_MultiClusterService_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, "String")
 }
 
 func (ec *executionContext) _MultiClusterService_viewerCan(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.MultiClusterService) (ret graphql.Marshaler) {
@@ -3031,7 +3031,7 @@ func (ec *executionContext) _MultiClusterService_manifest(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_MultiClusterService_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _MultiClusterService_yaml(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.MultiClusterService) (ret graphql.Marshaler) {
@@ -3054,7 +3054,7 @@ func (ec *executionContext) _MultiClusterService_yaml(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_MultiClusterService_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MultiClusterService", field, true, false, "String")
 }
 
 func (ec *executionContext) _MultiClusterService_freshness(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.MultiClusterService) (ret graphql.Marshaler) {
@@ -3205,7 +3205,7 @@ func (ec *executionContext) _MultiClusterServiceConnection_totalCount(ctx contex
 	)
 }
 func (ec *executionContext) fieldContext_MultiClusterServiceConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MultiClusterServiceConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("MultiClusterServiceConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _MultiClusterServiceConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*karmadaresource.MultiClusterService]) (ret graphql.Marshaler) {
@@ -3292,7 +3292,7 @@ func (ec *executionContext) _MultiClusterServiceEdge_cursor(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_MultiClusterServiceEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MultiClusterServiceEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MultiClusterServiceEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _QuotaUse_name(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.QuotaUse) (ret graphql.Marshaler) {
@@ -3315,7 +3315,7 @@ func (ec *executionContext) _QuotaUse_name(ctx context.Context, field graphql.Co
 	)
 }
 func (ec *executionContext) fieldContext_QuotaUse_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("QuotaUse", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("QuotaUse", field, false, false, "String")
 }
 
 func (ec *executionContext) _QuotaUse_hard(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.QuotaUse) (ret graphql.Marshaler) {
@@ -3338,7 +3338,7 @@ func (ec *executionContext) _QuotaUse_hard(ctx context.Context, field graphql.Co
 	)
 }
 func (ec *executionContext) fieldContext_QuotaUse_hard(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("QuotaUse", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("QuotaUse", field, false, false, "String")
 }
 
 func (ec *executionContext) _QuotaUse_used(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.QuotaUse) (ret graphql.Marshaler) {
@@ -3361,7 +3361,7 @@ func (ec *executionContext) _QuotaUse_used(ctx context.Context, field graphql.Co
 	)
 }
 func (ec *executionContext) fieldContext_QuotaUse_used(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("QuotaUse", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("QuotaUse", field, false, false, "String")
 }
 
 func (ec *executionContext) _RebalancedWorkload_apiVersion(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.RebalancedWorkload) (ret graphql.Marshaler) {
@@ -3384,7 +3384,7 @@ func (ec *executionContext) _RebalancedWorkload_apiVersion(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_RebalancedWorkload_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RebalancedWorkload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RebalancedWorkload", field, false, false, "String")
 }
 
 func (ec *executionContext) _RebalancedWorkload_kind(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.RebalancedWorkload) (ret graphql.Marshaler) {
@@ -3407,7 +3407,7 @@ func (ec *executionContext) _RebalancedWorkload_kind(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_RebalancedWorkload_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RebalancedWorkload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RebalancedWorkload", field, false, false, "String")
 }
 
 func (ec *executionContext) _RebalancedWorkload_namespace(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.RebalancedWorkload) (ret graphql.Marshaler) {
@@ -3430,7 +3430,7 @@ func (ec *executionContext) _RebalancedWorkload_namespace(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_RebalancedWorkload_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RebalancedWorkload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RebalancedWorkload", field, false, false, "String")
 }
 
 func (ec *executionContext) _RebalancedWorkload_name(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.RebalancedWorkload) (ret graphql.Marshaler) {
@@ -3453,7 +3453,7 @@ func (ec *executionContext) _RebalancedWorkload_name(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_RebalancedWorkload_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RebalancedWorkload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RebalancedWorkload", field, false, false, "String")
 }
 
 func (ec *executionContext) _RebalancedWorkload_result(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.RebalancedWorkload) (ret graphql.Marshaler) {
@@ -3476,7 +3476,7 @@ func (ec *executionContext) _RebalancedWorkload_result(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_RebalancedWorkload_result(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RebalancedWorkload", field, false, false, errors.New("field of type RebalanceResult does not have child fields"))
+	return graphql.NewScalarFieldContext("RebalancedWorkload", field, false, false, "RebalanceResult")
 }
 
 func (ec *executionContext) _RebalancedWorkload_reason(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.RebalancedWorkload) (ret graphql.Marshaler) {
@@ -3499,7 +3499,7 @@ func (ec *executionContext) _RebalancedWorkload_reason(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_RebalancedWorkload_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RebalancedWorkload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RebalancedWorkload", field, false, false, "String")
 }
 
 func (ec *executionContext) _SuccessfulExecution_scheduleTime(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.SuccessfulExecution) (ret graphql.Marshaler) {
@@ -3522,7 +3522,7 @@ func (ec *executionContext) _SuccessfulExecution_scheduleTime(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_SuccessfulExecution_scheduleTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SuccessfulExecution", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("SuccessfulExecution", field, false, false, "Time")
 }
 
 func (ec *executionContext) _SuccessfulExecution_executionTime(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.SuccessfulExecution) (ret graphql.Marshaler) {
@@ -3545,7 +3545,7 @@ func (ec *executionContext) _SuccessfulExecution_executionTime(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_SuccessfulExecution_executionTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SuccessfulExecution", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("SuccessfulExecution", field, false, false, "Time")
 }
 
 func (ec *executionContext) _SuccessfulExecution_appliedReplicas(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.SuccessfulExecution) (ret graphql.Marshaler) {
@@ -3568,7 +3568,7 @@ func (ec *executionContext) _SuccessfulExecution_appliedReplicas(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_SuccessfulExecution_appliedReplicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SuccessfulExecution", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("SuccessfulExecution", field, false, false, "Int")
 }
 
 func (ec *executionContext) _SuccessfulExecution_appliedMinReplicas(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.SuccessfulExecution) (ret graphql.Marshaler) {
@@ -3591,7 +3591,7 @@ func (ec *executionContext) _SuccessfulExecution_appliedMinReplicas(ctx context.
 	)
 }
 func (ec *executionContext) fieldContext_SuccessfulExecution_appliedMinReplicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SuccessfulExecution", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("SuccessfulExecution", field, false, false, "Int")
 }
 
 func (ec *executionContext) _SuccessfulExecution_appliedMaxReplicas(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.SuccessfulExecution) (ret graphql.Marshaler) {
@@ -3614,7 +3614,7 @@ func (ec *executionContext) _SuccessfulExecution_appliedMaxReplicas(ctx context.
 	)
 }
 func (ec *executionContext) fieldContext_SuccessfulExecution_appliedMaxReplicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SuccessfulExecution", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("SuccessfulExecution", field, false, false, "Int")
 }
 
 func (ec *executionContext) _WorkloadRebalancer_id(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.WorkloadRebalancer) (ret graphql.Marshaler) {
@@ -3637,7 +3637,7 @@ func (ec *executionContext) _WorkloadRebalancer_id(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRebalancer_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, "ID")
 }
 
 func (ec *executionContext) _WorkloadRebalancer_instance(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.WorkloadRebalancer) (ret graphql.Marshaler) {
@@ -3692,7 +3692,7 @@ func (ec *executionContext) _WorkloadRebalancer_namespace(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRebalancer_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, "String")
 }
 
 func (ec *executionContext) _WorkloadRebalancer_name(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.WorkloadRebalancer) (ret graphql.Marshaler) {
@@ -3715,7 +3715,7 @@ func (ec *executionContext) _WorkloadRebalancer_name(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRebalancer_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, "String")
 }
 
 func (ec *executionContext) _WorkloadRebalancer_labels(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.WorkloadRebalancer) (ret graphql.Marshaler) {
@@ -3866,7 +3866,7 @@ func (ec *executionContext) _WorkloadRebalancer_finishTime(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRebalancer_finishTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, "Time")
 }
 
 func (ec *executionContext) _WorkloadRebalancer_deleting(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.WorkloadRebalancer) (ret graphql.Marshaler) {
@@ -3889,7 +3889,7 @@ func (ec *executionContext) _WorkloadRebalancer_deleting(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRebalancer_deleting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _WorkloadRebalancer_createdAt(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.WorkloadRebalancer) (ret graphql.Marshaler) {
@@ -3912,7 +3912,7 @@ func (ec *executionContext) _WorkloadRebalancer_createdAt(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRebalancer_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, "Time")
 }
 
 func (ec *executionContext) _WorkloadRebalancer_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.WorkloadRebalancer) (ret graphql.Marshaler) {
@@ -3935,7 +3935,7 @@ func (ec *executionContext) _WorkloadRebalancer_resourceVersion(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRebalancer_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, "String")
 }
 
 func (ec *executionContext) _WorkloadRebalancer_viewerCan(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.WorkloadRebalancer) (ret graphql.Marshaler) {
@@ -3990,7 +3990,7 @@ func (ec *executionContext) _WorkloadRebalancer_manifest(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRebalancer_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _WorkloadRebalancer_yaml(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.WorkloadRebalancer) (ret graphql.Marshaler) {
@@ -4013,7 +4013,7 @@ func (ec *executionContext) _WorkloadRebalancer_yaml(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRebalancer_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRebalancer", field, true, false, "String")
 }
 
 func (ec *executionContext) _WorkloadRebalancer_freshness(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.WorkloadRebalancer) (ret graphql.Marshaler) {
@@ -4164,7 +4164,7 @@ func (ec *executionContext) _WorkloadRebalancerConnection_totalCount(ctx context
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRebalancerConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRebalancerConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRebalancerConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _WorkloadRebalancerConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*karmadaresource.WorkloadRebalancer]) (ret graphql.Marshaler) {
@@ -4251,7 +4251,7 @@ func (ec *executionContext) _WorkloadRebalancerEdge_cursor(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRebalancerEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRebalancerEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRebalancerEdge", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -4309,6 +4309,18 @@ func (ec *executionContext) unmarshalInputKarmadaResourceFilter(ctx context.Cont
 	return it, nil
 }
 
+// UnmarshalKarmadaResourceFilter unmarshals raw into the KarmadaResourceFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalKarmadaResourceFilter(ctx context.Context, raw any) (karmadaresource.Filter, error) {
+	var out karmadaresource.Filter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "KarmadaResourceFilter", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputKarmadaResourceOrder(ctx context.Context, obj any) (object.Order, error) {
 	var it object.Order
 	if obj == nil {
@@ -4348,6 +4360,18 @@ func (ec *executionContext) unmarshalInputKarmadaResourceOrder(ctx context.Conte
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalKarmadaResourceOrder unmarshals raw into the KarmadaResourceOrder input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalKarmadaResourceOrder(ctx context.Context, raw any) (object.Order, error) {
+	var out object.Order
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "KarmadaResourceOrder", raw, &out)
+	return out, err
 }
 
 // endregion **************************** input.gotpl *****************************
@@ -4402,8 +4426,7 @@ func (ec *executionContext) _ClusterQuota(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterQuotaImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4427,14 +4450,10 @@ func (ec *executionContext) _ClusterQuota(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4445,8 +4464,7 @@ func (ec *executionContext) _CronFederatedHPA(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, cronFederatedHPAImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4457,43 +4475,11 @@ func (ec *executionContext) _CronFederatedHPA(ctx context.Context, sel ast.Selec
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._CronFederatedHPA_instance(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._CronFederatedHPA_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "namespace":
 			out.Values[i] = ec._CronFederatedHPA_namespace(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -4520,43 +4506,11 @@ func (ec *executionContext) _CronFederatedHPA(ctx context.Context, sel ast.Selec
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "workload":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._CronFederatedHPA_workload(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._CronFederatedHPA_workload(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "executionHistories":
 			out.Values[i] = ec._CronFederatedHPA_executionHistories(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -4578,43 +4532,11 @@ func (ec *executionContext) _CronFederatedHPA(ctx context.Context, sel ast.Selec
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "viewerCan":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._CronFederatedHPA_viewerCan(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._CronFederatedHPA_viewerCan(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "manifest":
 			out.Values[i] = ec._CronFederatedHPA_manifest(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -4639,14 +4561,10 @@ func (ec *executionContext) _CronFederatedHPA(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4657,8 +4575,7 @@ func (ec *executionContext) _CronFederatedHPAConnection(ctx context.Context, sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, cronFederatedHPAConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4697,14 +4614,10 @@ func (ec *executionContext) _CronFederatedHPAConnection(ctx context.Context, sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4715,8 +4628,7 @@ func (ec *executionContext) _CronFederatedHPAEdge(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, cronFederatedHPAEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4740,14 +4652,10 @@ func (ec *executionContext) _CronFederatedHPAEdge(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4758,8 +4666,7 @@ func (ec *executionContext) _CronFederatedHPAExecutionHistory(ctx context.Contex
 	fields := graphql.CollectFields(ec.OperationContext, sel, cronFederatedHPAExecutionHistoryImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4798,14 +4705,10 @@ func (ec *executionContext) _CronFederatedHPAExecutionHistory(ctx context.Contex
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4816,8 +4719,7 @@ func (ec *executionContext) _FailedExecution(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, failedExecutionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4846,14 +4748,10 @@ func (ec *executionContext) _FailedExecution(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4864,8 +4762,7 @@ func (ec *executionContext) _FederatedHPA(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, federatedHPAImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4876,43 +4773,11 @@ func (ec *executionContext) _FederatedHPA(ctx context.Context, sel ast.Selection
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._FederatedHPA_instance(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._FederatedHPA_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "namespace":
 			out.Values[i] = ec._FederatedHPA_namespace(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -4939,43 +4804,11 @@ func (ec *executionContext) _FederatedHPA(ctx context.Context, sel ast.Selection
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "workload":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._FederatedHPA_workload(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._FederatedHPA_workload(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "currentReplicas":
 			out.Values[i] = ec._FederatedHPA_currentReplicas(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -5017,43 +4850,11 @@ func (ec *executionContext) _FederatedHPA(ctx context.Context, sel ast.Selection
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "viewerCan":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._FederatedHPA_viewerCan(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._FederatedHPA_viewerCan(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "manifest":
 			out.Values[i] = ec._FederatedHPA_manifest(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -5078,14 +4879,10 @@ func (ec *executionContext) _FederatedHPA(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5096,8 +4893,7 @@ func (ec *executionContext) _FederatedHPAConnection(ctx context.Context, sel ast
 	fields := graphql.CollectFields(ec.OperationContext, sel, federatedHPAConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -5136,14 +4932,10 @@ func (ec *executionContext) _FederatedHPAConnection(ctx context.Context, sel ast
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5154,8 +4946,7 @@ func (ec *executionContext) _FederatedHPAEdge(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, federatedHPAEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -5179,14 +4970,10 @@ func (ec *executionContext) _FederatedHPAEdge(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5197,8 +4984,7 @@ func (ec *executionContext) _FederatedHPAMetric(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, federatedHPAMetricImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -5237,14 +5023,10 @@ func (ec *executionContext) _FederatedHPAMetric(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5255,8 +5037,7 @@ func (ec *executionContext) _FederatedResourceQuota(ctx context.Context, sel ast
 	fields := graphql.CollectFields(ec.OperationContext, sel, federatedResourceQuotaImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -5267,43 +5048,11 @@ func (ec *executionContext) _FederatedResourceQuota(ctx context.Context, sel ast
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._FederatedResourceQuota_instance(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._FederatedResourceQuota_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "namespace":
 			out.Values[i] = ec._FederatedResourceQuota_namespace(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -5355,43 +5104,11 @@ func (ec *executionContext) _FederatedResourceQuota(ctx context.Context, sel ast
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "viewerCan":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._FederatedResourceQuota_viewerCan(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._FederatedResourceQuota_viewerCan(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "manifest":
 			out.Values[i] = ec._FederatedResourceQuota_manifest(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -5416,14 +5133,10 @@ func (ec *executionContext) _FederatedResourceQuota(ctx context.Context, sel ast
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5434,8 +5147,7 @@ func (ec *executionContext) _FederatedResourceQuotaConnection(ctx context.Contex
 	fields := graphql.CollectFields(ec.OperationContext, sel, federatedResourceQuotaConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -5474,14 +5186,10 @@ func (ec *executionContext) _FederatedResourceQuotaConnection(ctx context.Contex
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5492,8 +5200,7 @@ func (ec *executionContext) _FederatedResourceQuotaEdge(ctx context.Context, sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, federatedResourceQuotaEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -5517,14 +5224,10 @@ func (ec *executionContext) _FederatedResourceQuotaEdge(ctx context.Context, sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5535,8 +5238,7 @@ func (ec *executionContext) _LoadBalancerIngress(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, loadBalancerIngressImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -5560,14 +5262,10 @@ func (ec *executionContext) _LoadBalancerIngress(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5578,8 +5276,7 @@ func (ec *executionContext) _MetricValue(ctx context.Context, sel ast.SelectionS
 	fields := graphql.CollectFields(ec.OperationContext, sel, metricValueImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -5608,14 +5305,10 @@ func (ec *executionContext) _MetricValue(ctx context.Context, sel ast.SelectionS
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5626,8 +5319,7 @@ func (ec *executionContext) _MultiClusterService(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, multiClusterServiceImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -5638,43 +5330,11 @@ func (ec *executionContext) _MultiClusterService(ctx context.Context, sel ast.Se
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._MultiClusterService_instance(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._MultiClusterService_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "namespace":
 			out.Values[i] = ec._MultiClusterService_namespace(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -5701,43 +5361,11 @@ func (ec *executionContext) _MultiClusterService(ctx context.Context, sel ast.Se
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "service":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._MultiClusterService_service(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._MultiClusterService_service(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "loadBalancerIngress":
 			out.Values[i] = ec._MultiClusterService_loadBalancerIngress(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -5764,43 +5392,11 @@ func (ec *executionContext) _MultiClusterService(ctx context.Context, sel ast.Se
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "viewerCan":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._MultiClusterService_viewerCan(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._MultiClusterService_viewerCan(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "manifest":
 			out.Values[i] = ec._MultiClusterService_manifest(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -5825,14 +5421,10 @@ func (ec *executionContext) _MultiClusterService(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5843,8 +5435,7 @@ func (ec *executionContext) _MultiClusterServiceConnection(ctx context.Context, 
 	fields := graphql.CollectFields(ec.OperationContext, sel, multiClusterServiceConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -5883,14 +5474,10 @@ func (ec *executionContext) _MultiClusterServiceConnection(ctx context.Context, 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5901,8 +5488,7 @@ func (ec *executionContext) _MultiClusterServiceEdge(ctx context.Context, sel as
 	fields := graphql.CollectFields(ec.OperationContext, sel, multiClusterServiceEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -5926,14 +5512,10 @@ func (ec *executionContext) _MultiClusterServiceEdge(ctx context.Context, sel as
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5944,8 +5526,7 @@ func (ec *executionContext) _QuotaUse(ctx context.Context, sel ast.SelectionSet,
 	fields := graphql.CollectFields(ec.OperationContext, sel, quotaUseImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -5974,14 +5555,10 @@ func (ec *executionContext) _QuotaUse(ctx context.Context, sel ast.SelectionSet,
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5992,8 +5569,7 @@ func (ec *executionContext) _RebalancedWorkload(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, rebalancedWorkloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -6037,14 +5613,10 @@ func (ec *executionContext) _RebalancedWorkload(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -6055,8 +5627,7 @@ func (ec *executionContext) _SuccessfulExecution(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, successfulExecutionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -6095,14 +5666,10 @@ func (ec *executionContext) _SuccessfulExecution(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -6113,8 +5680,7 @@ func (ec *executionContext) _WorkloadRebalancer(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, workloadRebalancerImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -6125,43 +5691,11 @@ func (ec *executionContext) _WorkloadRebalancer(ctx context.Context, sel ast.Sel
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._WorkloadRebalancer_instance(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._WorkloadRebalancer_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "namespace":
 			out.Values[i] = ec._WorkloadRebalancer_namespace(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -6213,43 +5747,11 @@ func (ec *executionContext) _WorkloadRebalancer(ctx context.Context, sel ast.Sel
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "viewerCan":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._WorkloadRebalancer_viewerCan(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._WorkloadRebalancer_viewerCan(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "manifest":
 			out.Values[i] = ec._WorkloadRebalancer_manifest(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -6274,14 +5776,10 @@ func (ec *executionContext) _WorkloadRebalancer(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -6292,8 +5790,7 @@ func (ec *executionContext) _WorkloadRebalancerConnection(ctx context.Context, s
 	fields := graphql.CollectFields(ec.OperationContext, sel, workloadRebalancerConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -6332,14 +5829,10 @@ func (ec *executionContext) _WorkloadRebalancerConnection(ctx context.Context, s
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -6350,8 +5843,7 @@ func (ec *executionContext) _WorkloadRebalancerEdge(ctx context.Context, sel ast
 	fields := graphql.CollectFields(ec.OperationContext, sel, workloadRebalancerEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -6375,14 +5867,10 @@ func (ec *executionContext) _WorkloadRebalancerEdge(ctx context.Context, sel ast
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -6429,23 +5917,15 @@ func (ec *executionContext) marshalNCronFederatedHPA2ᚕᚖgithubᚗcomᚋkairsh
 
 func (ec *executionContext) marshalNCronFederatedHPA2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐCronFederatedHPA(ctx context.Context, sel ast.SelectionSet, v *karmadaresource.CronFederatedHPA) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "CronFederatedHPA!")
 		return graphql.Null
 	}
 	return ec._CronFederatedHPA(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNCronFederatedHPAConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*karmadaresource.CronFederatedHPA]) graphql.Marshaler {
-	return ec._CronFederatedHPAConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNCronFederatedHPAConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*karmadaresource.CronFederatedHPA]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "CronFederatedHPAConnection!")
 		return graphql.Null
 	}
 	return ec._CronFederatedHPAConnection(ctx, sel, v)
@@ -6469,9 +5949,7 @@ func (ec *executionContext) marshalNCronFederatedHPAEdge2ᚕᚖgithubᚗcomᚋka
 
 func (ec *executionContext) marshalNCronFederatedHPAEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*karmadaresource.CronFederatedHPA]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "CronFederatedHPAEdge!")
 		return graphql.Null
 	}
 	return ec._CronFederatedHPAEdge(ctx, sel, v)
@@ -6535,23 +6013,15 @@ func (ec *executionContext) marshalNFederatedHPA2ᚕᚖgithubᚗcomᚋkairship�
 
 func (ec *executionContext) marshalNFederatedHPA2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐFederatedHPA(ctx context.Context, sel ast.SelectionSet, v *karmadaresource.FederatedHPA) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "FederatedHPA!")
 		return graphql.Null
 	}
 	return ec._FederatedHPA(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNFederatedHPAConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*karmadaresource.FederatedHPA]) graphql.Marshaler {
-	return ec._FederatedHPAConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNFederatedHPAConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*karmadaresource.FederatedHPA]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "FederatedHPAConnection!")
 		return graphql.Null
 	}
 	return ec._FederatedHPAConnection(ctx, sel, v)
@@ -6575,9 +6045,7 @@ func (ec *executionContext) marshalNFederatedHPAEdge2ᚕᚖgithubᚗcomᚋkairsh
 
 func (ec *executionContext) marshalNFederatedHPAEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*karmadaresource.FederatedHPA]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "FederatedHPAEdge!")
 		return graphql.Null
 	}
 	return ec._FederatedHPAEdge(ctx, sel, v)
@@ -6621,23 +6089,15 @@ func (ec *executionContext) marshalNFederatedResourceQuota2ᚕᚖgithubᚗcomᚋ
 
 func (ec *executionContext) marshalNFederatedResourceQuota2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐFederatedResourceQuota(ctx context.Context, sel ast.SelectionSet, v *karmadaresource.FederatedResourceQuota) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "FederatedResourceQuota!")
 		return graphql.Null
 	}
 	return ec._FederatedResourceQuota(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNFederatedResourceQuotaConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*karmadaresource.FederatedResourceQuota]) graphql.Marshaler {
-	return ec._FederatedResourceQuotaConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNFederatedResourceQuotaConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*karmadaresource.FederatedResourceQuota]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "FederatedResourceQuotaConnection!")
 		return graphql.Null
 	}
 	return ec._FederatedResourceQuotaConnection(ctx, sel, v)
@@ -6661,9 +6121,7 @@ func (ec *executionContext) marshalNFederatedResourceQuotaEdge2ᚕᚖgithubᚗco
 
 func (ec *executionContext) marshalNFederatedResourceQuotaEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*karmadaresource.FederatedResourceQuota]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "FederatedResourceQuotaEdge!")
 		return graphql.Null
 	}
 	return ec._FederatedResourceQuotaEdge(ctx, sel, v)
@@ -6679,9 +6137,7 @@ func (ec *executionContext) marshalNKarmadaResourceOrderField2githubᚗcomᚋkai
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "KarmadaResourceOrderField!")
 	}
 	return res
 }
@@ -6724,23 +6180,15 @@ func (ec *executionContext) marshalNMultiClusterService2ᚕᚖgithubᚗcomᚋkai
 
 func (ec *executionContext) marshalNMultiClusterService2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐMultiClusterService(ctx context.Context, sel ast.SelectionSet, v *karmadaresource.MultiClusterService) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "MultiClusterService!")
 		return graphql.Null
 	}
 	return ec._MultiClusterService(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNMultiClusterServiceConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*karmadaresource.MultiClusterService]) graphql.Marshaler {
-	return ec._MultiClusterServiceConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNMultiClusterServiceConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*karmadaresource.MultiClusterService]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "MultiClusterServiceConnection!")
 		return graphql.Null
 	}
 	return ec._MultiClusterServiceConnection(ctx, sel, v)
@@ -6764,9 +6212,7 @@ func (ec *executionContext) marshalNMultiClusterServiceEdge2ᚕᚖgithubᚗcom�
 
 func (ec *executionContext) marshalNMultiClusterServiceEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*karmadaresource.MultiClusterService]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "MultiClusterServiceEdge!")
 		return graphql.Null
 	}
 	return ec._MultiClusterServiceEdge(ctx, sel, v)
@@ -6850,23 +6296,15 @@ func (ec *executionContext) marshalNWorkloadRebalancer2ᚕᚖgithubᚗcomᚋkair
 
 func (ec *executionContext) marshalNWorkloadRebalancer2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋkarmadaresourceᚐWorkloadRebalancer(ctx context.Context, sel ast.SelectionSet, v *karmadaresource.WorkloadRebalancer) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "WorkloadRebalancer!")
 		return graphql.Null
 	}
 	return ec._WorkloadRebalancer(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNWorkloadRebalancerConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*karmadaresource.WorkloadRebalancer]) graphql.Marshaler {
-	return ec._WorkloadRebalancerConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNWorkloadRebalancerConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*karmadaresource.WorkloadRebalancer]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "WorkloadRebalancerConnection!")
 		return graphql.Null
 	}
 	return ec._WorkloadRebalancerConnection(ctx, sel, v)
@@ -6890,9 +6328,7 @@ func (ec *executionContext) marshalNWorkloadRebalancerEdge2ᚕᚖgithubᚗcomᚋ
 
 func (ec *executionContext) marshalNWorkloadRebalancerEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*karmadaresource.WorkloadRebalancer]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "WorkloadRebalancerEdge!")
 		return graphql.Null
 	}
 	return ec._WorkloadRebalancerEdge(ctx, sel, v)

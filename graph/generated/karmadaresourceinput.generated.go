@@ -87,6 +87,18 @@ func (ec *executionContext) unmarshalInputContainerResourceMetricSourceInput(ctx
 	return it, nil
 }
 
+// UnmarshalContainerResourceMetricSourceInput unmarshals raw into the ContainerResourceMetricSourceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalContainerResourceMetricSourceInput(ctx context.Context, raw any) (v2.ContainerResourceMetricSource, error) {
+	var out v2.ContainerResourceMetricSource
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ContainerResourceMetricSourceInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCronFederatedHPARuleInput(ctx context.Context, obj any) (v1alpha11.CronFederatedHPARule, error) {
 	var it v1alpha11.CronFederatedHPARule
 	if obj == nil {
@@ -173,6 +185,18 @@ func (ec *executionContext) unmarshalInputCronFederatedHPARuleInput(ctx context.
 	return it, nil
 }
 
+// UnmarshalCronFederatedHPARuleInput unmarshals raw into the CronFederatedHPARuleInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCronFederatedHPARuleInput(ctx context.Context, raw any) (v1alpha11.CronFederatedHPARule, error) {
+	var out v1alpha11.CronFederatedHPARule
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CronFederatedHPARuleInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCronFederatedHPASpecInput(ctx context.Context, obj any) (v1alpha11.CronFederatedHPASpec, error) {
 	var it v1alpha11.CronFederatedHPASpec
 	if obj == nil {
@@ -208,6 +232,18 @@ func (ec *executionContext) unmarshalInputCronFederatedHPASpecInput(ctx context.
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalCronFederatedHPASpecInput unmarshals raw into the CronFederatedHPASpecInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCronFederatedHPASpecInput(ctx context.Context, raw any) (v1alpha11.CronFederatedHPASpec, error) {
+	var out v1alpha11.CronFederatedHPASpec
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CronFederatedHPASpecInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputExposurePortInput(ctx context.Context, obj any) (v1alpha12.ExposurePort, error) {
@@ -247,6 +283,18 @@ func (ec *executionContext) unmarshalInputExposurePortInput(ctx context.Context,
 	return it, nil
 }
 
+// UnmarshalExposurePortInput unmarshals raw into the ExposurePortInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalExposurePortInput(ctx context.Context, raw any) (v1alpha12.ExposurePort, error) {
+	var out v1alpha12.ExposurePort
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ExposurePortInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputExposureRangeInput(ctx context.Context, obj any) (v1alpha12.ExposureRange, error) {
 	var it v1alpha12.ExposureRange
 	if obj == nil {
@@ -275,6 +323,18 @@ func (ec *executionContext) unmarshalInputExposureRangeInput(ctx context.Context
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalExposureRangeInput unmarshals raw into the ExposureRangeInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalExposureRangeInput(ctx context.Context, raw any) (v1alpha12.ExposureRange, error) {
+	var out v1alpha12.ExposureRange
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ExposureRangeInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputExternalMetricSourceInput(ctx context.Context, obj any) (v2.ExternalMetricSource, error) {
@@ -312,6 +372,18 @@ func (ec *executionContext) unmarshalInputExternalMetricSourceInput(ctx context.
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalExternalMetricSourceInput unmarshals raw into the ExternalMetricSourceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalExternalMetricSourceInput(ctx context.Context, raw any) (v2.ExternalMetricSource, error) {
+	var out v2.ExternalMetricSource
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ExternalMetricSourceInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputFederatedHPASpecInput(ctx context.Context, obj any) (v1alpha11.FederatedHPASpec, error) {
@@ -372,6 +444,18 @@ func (ec *executionContext) unmarshalInputFederatedHPASpecInput(ctx context.Cont
 	return it, nil
 }
 
+// UnmarshalFederatedHPASpecInput unmarshals raw into the FederatedHPASpecInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalFederatedHPASpecInput(ctx context.Context, raw any) (v1alpha11.FederatedHPASpec, error) {
+	var out v1alpha11.FederatedHPASpec
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "FederatedHPASpecInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputFederatedResourceQuotaSpecInput(ctx context.Context, obj any) (v1alpha1.FederatedResourceQuotaSpec, error) {
 	var it v1alpha1.FederatedResourceQuotaSpec
 	if obj == nil {
@@ -411,6 +495,18 @@ func (ec *executionContext) unmarshalInputFederatedResourceQuotaSpecInput(ctx co
 	return it, nil
 }
 
+// UnmarshalFederatedResourceQuotaSpecInput unmarshals raw into the FederatedResourceQuotaSpecInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalFederatedResourceQuotaSpecInput(ctx context.Context, raw any) (v1alpha1.FederatedResourceQuotaSpec, error) {
+	var out v1alpha1.FederatedResourceQuotaSpec
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "FederatedResourceQuotaSpecInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputMetricIdentifierInput(ctx context.Context, obj any) (v2.MetricIdentifier, error) {
 	var it v2.MetricIdentifier
 	if obj == nil {
@@ -446,6 +542,18 @@ func (ec *executionContext) unmarshalInputMetricIdentifierInput(ctx context.Cont
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalMetricIdentifierInput unmarshals raw into the MetricIdentifierInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalMetricIdentifierInput(ctx context.Context, raw any) (v2.MetricIdentifier, error) {
+	var out v2.MetricIdentifier
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "MetricIdentifierInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputMetricSpecInput(ctx context.Context, obj any) (v2.MetricSpec, error) {
@@ -513,6 +621,18 @@ func (ec *executionContext) unmarshalInputMetricSpecInput(ctx context.Context, o
 	return it, nil
 }
 
+// UnmarshalMetricSpecInput unmarshals raw into the MetricSpecInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalMetricSpecInput(ctx context.Context, raw any) (v2.MetricSpec, error) {
+	var out v2.MetricSpec
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "MetricSpecInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputMetricTargetInput(ctx context.Context, obj any) (v2.MetricTarget, error) {
 	var it v2.MetricTarget
 	if obj == nil {
@@ -562,6 +682,18 @@ func (ec *executionContext) unmarshalInputMetricTargetInput(ctx context.Context,
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalMetricTargetInput unmarshals raw into the MetricTargetInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalMetricTargetInput(ctx context.Context, raw any) (v2.MetricTarget, error) {
+	var out v2.MetricTarget
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "MetricTargetInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputMultiClusterServiceSpecInput(ctx context.Context, obj any) (v1alpha12.MultiClusterServiceSpec, error) {
@@ -636,6 +768,18 @@ func (ec *executionContext) unmarshalInputMultiClusterServiceSpecInput(ctx conte
 	return it, nil
 }
 
+// UnmarshalMultiClusterServiceSpecInput unmarshals raw into the MultiClusterServiceSpecInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalMultiClusterServiceSpecInput(ctx context.Context, raw any) (v1alpha12.MultiClusterServiceSpec, error) {
+	var out v1alpha12.MultiClusterServiceSpec
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "MultiClusterServiceSpecInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputObjectMetricSourceInput(ctx context.Context, obj any) (v2.ObjectMetricSource, error) {
 	var it v2.ObjectMetricSource
 	if obj == nil {
@@ -680,6 +824,18 @@ func (ec *executionContext) unmarshalInputObjectMetricSourceInput(ctx context.Co
 	return it, nil
 }
 
+// UnmarshalObjectMetricSourceInput unmarshals raw into the ObjectMetricSourceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalObjectMetricSourceInput(ctx context.Context, raw any) (v2.ObjectMetricSource, error) {
+	var out v2.ObjectMetricSource
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ObjectMetricSourceInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputPodsMetricSourceInput(ctx context.Context, obj any) (v2.PodsMetricSource, error) {
 	var it v2.PodsMetricSource
 	if obj == nil {
@@ -715,6 +871,18 @@ func (ec *executionContext) unmarshalInputPodsMetricSourceInput(ctx context.Cont
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalPodsMetricSourceInput unmarshals raw into the PodsMetricSourceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPodsMetricSourceInput(ctx context.Context, raw any) (v2.PodsMetricSource, error) {
+	var out v2.PodsMetricSource
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PodsMetricSourceInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputRebalanceTargetInput(ctx context.Context, obj any) (v1alpha13.ObjectReference, error) {
@@ -768,6 +936,18 @@ func (ec *executionContext) unmarshalInputRebalanceTargetInput(ctx context.Conte
 	return it, nil
 }
 
+// UnmarshalRebalanceTargetInput unmarshals raw into the RebalanceTargetInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRebalanceTargetInput(ctx context.Context, raw any) (v1alpha13.ObjectReference, error) {
+	var out v1alpha13.ObjectReference
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RebalanceTargetInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputResourceMetricSourceInput(ctx context.Context, obj any) (v2.ResourceMetricSource, error) {
 	var it v2.ResourceMetricSource
 	if obj == nil {
@@ -807,6 +987,18 @@ func (ec *executionContext) unmarshalInputResourceMetricSourceInput(ctx context.
 	return it, nil
 }
 
+// UnmarshalResourceMetricSourceInput unmarshals raw into the ResourceMetricSourceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalResourceMetricSourceInput(ctx context.Context, raw any) (v2.ResourceMetricSource, error) {
+	var out v2.ResourceMetricSource
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ResourceMetricSourceInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputResourceQuantityInput(ctx context.Context, obj any) (karmadaresource.ResourceQuantity, error) {
 	var it karmadaresource.ResourceQuantity
 	if obj == nil {
@@ -842,6 +1034,18 @@ func (ec *executionContext) unmarshalInputResourceQuantityInput(ctx context.Cont
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalResourceQuantityInput unmarshals raw into the ResourceQuantityInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalResourceQuantityInput(ctx context.Context, raw any) (karmadaresource.ResourceQuantity, error) {
+	var out karmadaresource.ResourceQuantity
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ResourceQuantityInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputScaleTargetInput(ctx context.Context, obj any) (v2.CrossVersionObjectReference, error) {
@@ -888,6 +1092,18 @@ func (ec *executionContext) unmarshalInputScaleTargetInput(ctx context.Context, 
 	return it, nil
 }
 
+// UnmarshalScaleTargetInput unmarshals raw into the ScaleTargetInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalScaleTargetInput(ctx context.Context, raw any) (v2.CrossVersionObjectReference, error) {
+	var out v2.CrossVersionObjectReference
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ScaleTargetInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputScalingBehaviorInput(ctx context.Context, obj any) (v2.HorizontalPodAutoscalerBehavior, error) {
 	var it v2.HorizontalPodAutoscalerBehavior
 	if obj == nil {
@@ -923,6 +1139,18 @@ func (ec *executionContext) unmarshalInputScalingBehaviorInput(ctx context.Conte
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalScalingBehaviorInput unmarshals raw into the ScalingBehaviorInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalScalingBehaviorInput(ctx context.Context, raw any) (v2.HorizontalPodAutoscalerBehavior, error) {
+	var out v2.HorizontalPodAutoscalerBehavior
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ScalingBehaviorInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputScalingPolicyInput(ctx context.Context, obj any) (v2.HPAScalingPolicy, error) {
@@ -967,6 +1195,18 @@ func (ec *executionContext) unmarshalInputScalingPolicyInput(ctx context.Context
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalScalingPolicyInput unmarshals raw into the ScalingPolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalScalingPolicyInput(ctx context.Context, raw any) (v2.HPAScalingPolicy, error) {
+	var out v2.HPAScalingPolicy
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ScalingPolicyInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputScalingRulesInput(ctx context.Context, obj any) (v2.HPAScalingRules, error) {
@@ -1020,6 +1260,18 @@ func (ec *executionContext) unmarshalInputScalingRulesInput(ctx context.Context,
 	return it, nil
 }
 
+// UnmarshalScalingRulesInput unmarshals raw into the ScalingRulesInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalScalingRulesInput(ctx context.Context, raw any) (v2.HPAScalingRules, error) {
+	var out v2.HPAScalingRules
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ScalingRulesInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputServiceClusterInput(ctx context.Context, obj any) (v1alpha12.ClusterSelector, error) {
 	var it v1alpha12.ClusterSelector
 	if obj == nil {
@@ -1048,6 +1300,18 @@ func (ec *executionContext) unmarshalInputServiceClusterInput(ctx context.Contex
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalServiceClusterInput unmarshals raw into the ServiceClusterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalServiceClusterInput(ctx context.Context, raw any) (v1alpha12.ClusterSelector, error) {
+	var out v1alpha12.ClusterSelector
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ServiceClusterInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputStaticClusterAssignmentInput(ctx context.Context, obj any) (v1alpha1.StaticClusterAssignment, error) {
@@ -1089,6 +1353,18 @@ func (ec *executionContext) unmarshalInputStaticClusterAssignmentInput(ctx conte
 	return it, nil
 }
 
+// UnmarshalStaticClusterAssignmentInput unmarshals raw into the StaticClusterAssignmentInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalStaticClusterAssignmentInput(ctx context.Context, raw any) (v1alpha1.StaticClusterAssignment, error) {
+	var out v1alpha1.StaticClusterAssignment
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "StaticClusterAssignmentInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputWorkloadRebalancerSpecInput(ctx context.Context, obj any) (v1alpha13.WorkloadRebalancerSpec, error) {
 	var it v1alpha13.WorkloadRebalancerSpec
 	if obj == nil {
@@ -1124,6 +1400,18 @@ func (ec *executionContext) unmarshalInputWorkloadRebalancerSpecInput(ctx contex
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalWorkloadRebalancerSpecInput unmarshals raw into the WorkloadRebalancerSpecInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalWorkloadRebalancerSpecInput(ctx context.Context, raw any) (v1alpha13.WorkloadRebalancerSpec, error) {
+	var out v1alpha13.WorkloadRebalancerSpec
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "WorkloadRebalancerSpecInput", raw, &out)
+	return out, err
 }
 
 // endregion **************************** input.gotpl *****************************

@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -114,7 +113,7 @@ func (ec *executionContext) _CreateCronFederatedHPAPayload_consistencyToken(ctx 
 	)
 }
 func (ec *executionContext) fieldContext_CreateCronFederatedHPAPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreateCronFederatedHPAPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CreateCronFederatedHPAPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _CreateFederatedHPAPayload_federatedHPA(ctx context.Context, field graphql.CollectedField, obj *specs.Written[karmadaresource.FederatedHPA]) (ret graphql.Marshaler) {
@@ -201,7 +200,7 @@ func (ec *executionContext) _CreateFederatedHPAPayload_consistencyToken(ctx cont
 	)
 }
 func (ec *executionContext) fieldContext_CreateFederatedHPAPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreateFederatedHPAPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CreateFederatedHPAPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _CreateFederatedResourceQuotaPayload_federatedResourceQuota(ctx context.Context, field graphql.CollectedField, obj *specs.Written[karmadaresource.FederatedResourceQuota]) (ret graphql.Marshaler) {
@@ -288,7 +287,7 @@ func (ec *executionContext) _CreateFederatedResourceQuotaPayload_consistencyToke
 	)
 }
 func (ec *executionContext) fieldContext_CreateFederatedResourceQuotaPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreateFederatedResourceQuotaPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CreateFederatedResourceQuotaPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _CreateMultiClusterServicePayload_multiClusterService(ctx context.Context, field graphql.CollectedField, obj *specs.Written[karmadaresource.MultiClusterService]) (ret graphql.Marshaler) {
@@ -375,7 +374,7 @@ func (ec *executionContext) _CreateMultiClusterServicePayload_consistencyToken(c
 	)
 }
 func (ec *executionContext) fieldContext_CreateMultiClusterServicePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreateMultiClusterServicePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CreateMultiClusterServicePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _CreateWorkloadRebalancerPayload_workloadRebalancer(ctx context.Context, field graphql.CollectedField, obj *specs.Written[karmadaresource.WorkloadRebalancer]) (ret graphql.Marshaler) {
@@ -462,7 +461,7 @@ func (ec *executionContext) _CreateWorkloadRebalancerPayload_consistencyToken(ct
 	)
 }
 func (ec *executionContext) fieldContext_CreateWorkloadRebalancerPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreateWorkloadRebalancerPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CreateWorkloadRebalancerPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeleteCronFederatedHPAPayload_cronFederatedHPA(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[karmadaresource.CronFederatedHPA]) (ret graphql.Marshaler) {
@@ -517,7 +516,7 @@ func (ec *executionContext) _DeleteCronFederatedHPAPayload_consistencyToken(ctx 
 	)
 }
 func (ec *executionContext) fieldContext_DeleteCronFederatedHPAPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteCronFederatedHPAPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteCronFederatedHPAPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeleteFederatedHPAPayload_federatedHPA(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[karmadaresource.FederatedHPA]) (ret graphql.Marshaler) {
@@ -572,7 +571,7 @@ func (ec *executionContext) _DeleteFederatedHPAPayload_consistencyToken(ctx cont
 	)
 }
 func (ec *executionContext) fieldContext_DeleteFederatedHPAPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteFederatedHPAPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteFederatedHPAPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeleteFederatedResourceQuotaPayload_federatedResourceQuota(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[karmadaresource.FederatedResourceQuota]) (ret graphql.Marshaler) {
@@ -627,7 +626,7 @@ func (ec *executionContext) _DeleteFederatedResourceQuotaPayload_consistencyToke
 	)
 }
 func (ec *executionContext) fieldContext_DeleteFederatedResourceQuotaPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteFederatedResourceQuotaPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteFederatedResourceQuotaPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeleteMultiClusterServicePayload_multiClusterService(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[karmadaresource.MultiClusterService]) (ret graphql.Marshaler) {
@@ -682,7 +681,7 @@ func (ec *executionContext) _DeleteMultiClusterServicePayload_consistencyToken(c
 	)
 }
 func (ec *executionContext) fieldContext_DeleteMultiClusterServicePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteMultiClusterServicePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteMultiClusterServicePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeleteWorkloadRebalancerPayload_workloadRebalancer(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[karmadaresource.WorkloadRebalancer]) (ret graphql.Marshaler) {
@@ -737,7 +736,7 @@ func (ec *executionContext) _DeleteWorkloadRebalancerPayload_consistencyToken(ct
 	)
 }
 func (ec *executionContext) fieldContext_DeleteWorkloadRebalancerPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteWorkloadRebalancerPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteWorkloadRebalancerPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdateCronFederatedHPAPayload_cronFederatedHPA(ctx context.Context, field graphql.CollectedField, obj *specs.Written[karmadaresource.CronFederatedHPA]) (ret graphql.Marshaler) {
@@ -824,7 +823,7 @@ func (ec *executionContext) _UpdateCronFederatedHPAPayload_consistencyToken(ctx 
 	)
 }
 func (ec *executionContext) fieldContext_UpdateCronFederatedHPAPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateCronFederatedHPAPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateCronFederatedHPAPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdateFederatedHPAPayload_federatedHPA(ctx context.Context, field graphql.CollectedField, obj *specs.Written[karmadaresource.FederatedHPA]) (ret graphql.Marshaler) {
@@ -911,7 +910,7 @@ func (ec *executionContext) _UpdateFederatedHPAPayload_consistencyToken(ctx cont
 	)
 }
 func (ec *executionContext) fieldContext_UpdateFederatedHPAPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateFederatedHPAPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateFederatedHPAPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdateFederatedResourceQuotaPayload_federatedResourceQuota(ctx context.Context, field graphql.CollectedField, obj *specs.Written[karmadaresource.FederatedResourceQuota]) (ret graphql.Marshaler) {
@@ -998,7 +997,7 @@ func (ec *executionContext) _UpdateFederatedResourceQuotaPayload_consistencyToke
 	)
 }
 func (ec *executionContext) fieldContext_UpdateFederatedResourceQuotaPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateFederatedResourceQuotaPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateFederatedResourceQuotaPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdateMultiClusterServicePayload_multiClusterService(ctx context.Context, field graphql.CollectedField, obj *specs.Written[karmadaresource.MultiClusterService]) (ret graphql.Marshaler) {
@@ -1085,7 +1084,7 @@ func (ec *executionContext) _UpdateMultiClusterServicePayload_consistencyToken(c
 	)
 }
 func (ec *executionContext) fieldContext_UpdateMultiClusterServicePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateMultiClusterServicePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateMultiClusterServicePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdateWorkloadRebalancerPayload_workloadRebalancer(ctx context.Context, field graphql.CollectedField, obj *specs.Written[karmadaresource.WorkloadRebalancer]) (ret graphql.Marshaler) {
@@ -1172,7 +1171,7 @@ func (ec *executionContext) _UpdateWorkloadRebalancerPayload_consistencyToken(ct
 	)
 }
 func (ec *executionContext) fieldContext_UpdateWorkloadRebalancerPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateWorkloadRebalancerPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateWorkloadRebalancerPayload", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -1255,6 +1254,18 @@ func (ec *executionContext) unmarshalInputCreateCronFederatedHPAInput(ctx contex
 	return it, nil
 }
 
+// UnmarshalCreateCronFederatedHPAInput unmarshals raw into the CreateCronFederatedHPAInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateCronFederatedHPAInput(ctx context.Context, raw any) (specs.CreateInput[v1alpha1.CronFederatedHPASpec], error) {
+	var out specs.CreateInput[v1alpha1.CronFederatedHPASpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateCronFederatedHPAInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCreateFederatedHPAInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha1.FederatedHPASpec], error) {
 	var it specs.CreateInput[v1alpha1.FederatedHPASpec]
 	if obj == nil {
@@ -1329,6 +1340,18 @@ func (ec *executionContext) unmarshalInputCreateFederatedHPAInput(ctx context.Co
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalCreateFederatedHPAInput unmarshals raw into the CreateFederatedHPAInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateFederatedHPAInput(ctx context.Context, raw any) (specs.CreateInput[v1alpha1.FederatedHPASpec], error) {
+	var out specs.CreateInput[v1alpha1.FederatedHPASpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateFederatedHPAInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputCreateFederatedResourceQuotaInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha11.FederatedResourceQuotaSpec], error) {
@@ -1407,6 +1430,18 @@ func (ec *executionContext) unmarshalInputCreateFederatedResourceQuotaInput(ctx 
 	return it, nil
 }
 
+// UnmarshalCreateFederatedResourceQuotaInput unmarshals raw into the CreateFederatedResourceQuotaInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateFederatedResourceQuotaInput(ctx context.Context, raw any) (specs.CreateInput[v1alpha11.FederatedResourceQuotaSpec], error) {
+	var out specs.CreateInput[v1alpha11.FederatedResourceQuotaSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateFederatedResourceQuotaInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCreateMultiClusterServiceInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha12.MultiClusterServiceSpec], error) {
 	var it specs.CreateInput[v1alpha12.MultiClusterServiceSpec]
 	if obj == nil {
@@ -1483,6 +1518,18 @@ func (ec *executionContext) unmarshalInputCreateMultiClusterServiceInput(ctx con
 	return it, nil
 }
 
+// UnmarshalCreateMultiClusterServiceInput unmarshals raw into the CreateMultiClusterServiceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateMultiClusterServiceInput(ctx context.Context, raw any) (specs.CreateInput[v1alpha12.MultiClusterServiceSpec], error) {
+	var out specs.CreateInput[v1alpha12.MultiClusterServiceSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateMultiClusterServiceInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCreateWorkloadRebalancerInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha13.WorkloadRebalancerSpec], error) {
 	var it specs.CreateInput[v1alpha13.WorkloadRebalancerSpec]
 	if obj == nil {
@@ -1552,6 +1599,18 @@ func (ec *executionContext) unmarshalInputCreateWorkloadRebalancerInput(ctx cont
 	return it, nil
 }
 
+// UnmarshalCreateWorkloadRebalancerInput unmarshals raw into the CreateWorkloadRebalancerInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateWorkloadRebalancerInput(ctx context.Context, raw any) (specs.CreateInput[v1alpha13.WorkloadRebalancerSpec], error) {
+	var out specs.CreateInput[v1alpha13.WorkloadRebalancerSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateWorkloadRebalancerInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputDeleteCronFederatedHPAInput(ctx context.Context, obj any) (specs.DeleteInput, error) {
 	var it specs.DeleteInput
 	if obj == nil {
@@ -1612,6 +1671,18 @@ func (ec *executionContext) unmarshalInputDeleteCronFederatedHPAInput(ctx contex
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalDeleteCronFederatedHPAInput unmarshals raw into the DeleteCronFederatedHPAInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeleteCronFederatedHPAInput(ctx context.Context, raw any) (specs.DeleteInput, error) {
+	var out specs.DeleteInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteCronFederatedHPAInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputDeleteFederatedHPAInput(ctx context.Context, obj any) (specs.DeleteInput, error) {
@@ -1676,6 +1747,18 @@ func (ec *executionContext) unmarshalInputDeleteFederatedHPAInput(ctx context.Co
 	return it, nil
 }
 
+// UnmarshalDeleteFederatedHPAInput unmarshals raw into the DeleteFederatedHPAInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeleteFederatedHPAInput(ctx context.Context, raw any) (specs.DeleteInput, error) {
+	var out specs.DeleteInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteFederatedHPAInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputDeleteFederatedResourceQuotaInput(ctx context.Context, obj any) (specs.DeleteInput, error) {
 	var it specs.DeleteInput
 	if obj == nil {
@@ -1736,6 +1819,18 @@ func (ec *executionContext) unmarshalInputDeleteFederatedResourceQuotaInput(ctx 
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalDeleteFederatedResourceQuotaInput unmarshals raw into the DeleteFederatedResourceQuotaInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeleteFederatedResourceQuotaInput(ctx context.Context, raw any) (specs.DeleteInput, error) {
+	var out specs.DeleteInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteFederatedResourceQuotaInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputDeleteMultiClusterServiceInput(ctx context.Context, obj any) (specs.DeleteInput, error) {
@@ -1800,6 +1895,18 @@ func (ec *executionContext) unmarshalInputDeleteMultiClusterServiceInput(ctx con
 	return it, nil
 }
 
+// UnmarshalDeleteMultiClusterServiceInput unmarshals raw into the DeleteMultiClusterServiceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeleteMultiClusterServiceInput(ctx context.Context, raw any) (specs.DeleteInput, error) {
+	var out specs.DeleteInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteMultiClusterServiceInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputDeleteWorkloadRebalancerInput(ctx context.Context, obj any) (specs.DeleteInput, error) {
 	var it specs.DeleteInput
 	if obj == nil {
@@ -1853,6 +1960,18 @@ func (ec *executionContext) unmarshalInputDeleteWorkloadRebalancerInput(ctx cont
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalDeleteWorkloadRebalancerInput unmarshals raw into the DeleteWorkloadRebalancerInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeleteWorkloadRebalancerInput(ctx context.Context, raw any) (specs.DeleteInput, error) {
+	var out specs.DeleteInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteWorkloadRebalancerInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputUpdateCronFederatedHPAInput(ctx context.Context, obj any) (specs.UpdateInput[v1alpha1.CronFederatedHPASpec], error) {
@@ -1938,6 +2057,18 @@ func (ec *executionContext) unmarshalInputUpdateCronFederatedHPAInput(ctx contex
 	return it, nil
 }
 
+// UnmarshalUpdateCronFederatedHPAInput unmarshals raw into the UpdateCronFederatedHPAInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateCronFederatedHPAInput(ctx context.Context, raw any) (specs.UpdateInput[v1alpha1.CronFederatedHPASpec], error) {
+	var out specs.UpdateInput[v1alpha1.CronFederatedHPASpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateCronFederatedHPAInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputUpdateFederatedHPAInput(ctx context.Context, obj any) (specs.UpdateInput[v1alpha1.FederatedHPASpec], error) {
 	var it specs.UpdateInput[v1alpha1.FederatedHPASpec]
 	if obj == nil {
@@ -2019,6 +2150,18 @@ func (ec *executionContext) unmarshalInputUpdateFederatedHPAInput(ctx context.Co
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalUpdateFederatedHPAInput unmarshals raw into the UpdateFederatedHPAInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateFederatedHPAInput(ctx context.Context, raw any) (specs.UpdateInput[v1alpha1.FederatedHPASpec], error) {
+	var out specs.UpdateInput[v1alpha1.FederatedHPASpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateFederatedHPAInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputUpdateFederatedResourceQuotaInput(ctx context.Context, obj any) (specs.UpdateInput[v1alpha11.FederatedResourceQuotaSpec], error) {
@@ -2104,6 +2247,18 @@ func (ec *executionContext) unmarshalInputUpdateFederatedResourceQuotaInput(ctx 
 	return it, nil
 }
 
+// UnmarshalUpdateFederatedResourceQuotaInput unmarshals raw into the UpdateFederatedResourceQuotaInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateFederatedResourceQuotaInput(ctx context.Context, raw any) (specs.UpdateInput[v1alpha11.FederatedResourceQuotaSpec], error) {
+	var out specs.UpdateInput[v1alpha11.FederatedResourceQuotaSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateFederatedResourceQuotaInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputUpdateMultiClusterServiceInput(ctx context.Context, obj any) (specs.UpdateInput[v1alpha12.MultiClusterServiceSpec], error) {
 	var it specs.UpdateInput[v1alpha12.MultiClusterServiceSpec]
 	if obj == nil {
@@ -2187,6 +2342,18 @@ func (ec *executionContext) unmarshalInputUpdateMultiClusterServiceInput(ctx con
 	return it, nil
 }
 
+// UnmarshalUpdateMultiClusterServiceInput unmarshals raw into the UpdateMultiClusterServiceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateMultiClusterServiceInput(ctx context.Context, raw any) (specs.UpdateInput[v1alpha12.MultiClusterServiceSpec], error) {
+	var out specs.UpdateInput[v1alpha12.MultiClusterServiceSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateMultiClusterServiceInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputUpdateWorkloadRebalancerInput(ctx context.Context, obj any) (specs.UpdateInput[v1alpha13.WorkloadRebalancerSpec], error) {
 	var it specs.UpdateInput[v1alpha13.WorkloadRebalancerSpec]
 	if obj == nil {
@@ -2263,6 +2430,18 @@ func (ec *executionContext) unmarshalInputUpdateWorkloadRebalancerInput(ctx cont
 	return it, nil
 }
 
+// UnmarshalUpdateWorkloadRebalancerInput unmarshals raw into the UpdateWorkloadRebalancerInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateWorkloadRebalancerInput(ctx context.Context, raw any) (specs.UpdateInput[v1alpha13.WorkloadRebalancerSpec], error) {
+	var out specs.UpdateInput[v1alpha13.WorkloadRebalancerSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateWorkloadRebalancerInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -2277,8 +2456,7 @@ func (ec *executionContext) _CreateCronFederatedHPAPayload(ctx context.Context, 
 	fields := graphql.CollectFields(ec.OperationContext, sel, createCronFederatedHPAPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2307,14 +2485,10 @@ func (ec *executionContext) _CreateCronFederatedHPAPayload(ctx context.Context, 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2325,8 +2499,7 @@ func (ec *executionContext) _CreateFederatedHPAPayload(ctx context.Context, sel 
 	fields := graphql.CollectFields(ec.OperationContext, sel, createFederatedHPAPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2355,14 +2528,10 @@ func (ec *executionContext) _CreateFederatedHPAPayload(ctx context.Context, sel 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2373,8 +2542,7 @@ func (ec *executionContext) _CreateFederatedResourceQuotaPayload(ctx context.Con
 	fields := graphql.CollectFields(ec.OperationContext, sel, createFederatedResourceQuotaPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2403,14 +2571,10 @@ func (ec *executionContext) _CreateFederatedResourceQuotaPayload(ctx context.Con
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2421,8 +2585,7 @@ func (ec *executionContext) _CreateMultiClusterServicePayload(ctx context.Contex
 	fields := graphql.CollectFields(ec.OperationContext, sel, createMultiClusterServicePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2451,14 +2614,10 @@ func (ec *executionContext) _CreateMultiClusterServicePayload(ctx context.Contex
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2469,8 +2628,7 @@ func (ec *executionContext) _CreateWorkloadRebalancerPayload(ctx context.Context
 	fields := graphql.CollectFields(ec.OperationContext, sel, createWorkloadRebalancerPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2499,14 +2657,10 @@ func (ec *executionContext) _CreateWorkloadRebalancerPayload(ctx context.Context
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2517,8 +2671,7 @@ func (ec *executionContext) _DeleteCronFederatedHPAPayload(ctx context.Context, 
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteCronFederatedHPAPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2542,14 +2695,10 @@ func (ec *executionContext) _DeleteCronFederatedHPAPayload(ctx context.Context, 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2560,8 +2709,7 @@ func (ec *executionContext) _DeleteFederatedHPAPayload(ctx context.Context, sel 
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteFederatedHPAPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2585,14 +2733,10 @@ func (ec *executionContext) _DeleteFederatedHPAPayload(ctx context.Context, sel 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2603,8 +2747,7 @@ func (ec *executionContext) _DeleteFederatedResourceQuotaPayload(ctx context.Con
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteFederatedResourceQuotaPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2628,14 +2771,10 @@ func (ec *executionContext) _DeleteFederatedResourceQuotaPayload(ctx context.Con
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2646,8 +2785,7 @@ func (ec *executionContext) _DeleteMultiClusterServicePayload(ctx context.Contex
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteMultiClusterServicePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2671,14 +2809,10 @@ func (ec *executionContext) _DeleteMultiClusterServicePayload(ctx context.Contex
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2689,8 +2823,7 @@ func (ec *executionContext) _DeleteWorkloadRebalancerPayload(ctx context.Context
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteWorkloadRebalancerPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2714,14 +2847,10 @@ func (ec *executionContext) _DeleteWorkloadRebalancerPayload(ctx context.Context
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2732,8 +2861,7 @@ func (ec *executionContext) _UpdateCronFederatedHPAPayload(ctx context.Context, 
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateCronFederatedHPAPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2762,14 +2890,10 @@ func (ec *executionContext) _UpdateCronFederatedHPAPayload(ctx context.Context, 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2780,8 +2904,7 @@ func (ec *executionContext) _UpdateFederatedHPAPayload(ctx context.Context, sel 
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateFederatedHPAPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2810,14 +2933,10 @@ func (ec *executionContext) _UpdateFederatedHPAPayload(ctx context.Context, sel 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2828,8 +2947,7 @@ func (ec *executionContext) _UpdateFederatedResourceQuotaPayload(ctx context.Con
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateFederatedResourceQuotaPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2858,14 +2976,10 @@ func (ec *executionContext) _UpdateFederatedResourceQuotaPayload(ctx context.Con
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2876,8 +2990,7 @@ func (ec *executionContext) _UpdateMultiClusterServicePayload(ctx context.Contex
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateMultiClusterServicePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2906,14 +3019,10 @@ func (ec *executionContext) _UpdateMultiClusterServicePayload(ctx context.Contex
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2924,8 +3033,7 @@ func (ec *executionContext) _UpdateWorkloadRebalancerPayload(ctx context.Context
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateWorkloadRebalancerPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2954,14 +3062,10 @@ func (ec *executionContext) _UpdateWorkloadRebalancerPayload(ctx context.Context
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }

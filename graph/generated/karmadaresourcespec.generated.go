@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -64,7 +63,7 @@ func (ec *executionContext) _ContainerResourceMetricSource_name(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_ContainerResourceMetricSource_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContainerResourceMetricSource", field, true, true, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ContainerResourceMetricSource", field, true, true, "String")
 }
 
 func (ec *executionContext) _ContainerResourceMetricSource_target(ctx context.Context, field graphql.CollectedField, obj *v2.ContainerResourceMetricSource) (ret graphql.Marshaler) {
@@ -119,7 +118,7 @@ func (ec *executionContext) _ContainerResourceMetricSource_container(ctx context
 	)
 }
 func (ec *executionContext) fieldContext_ContainerResourceMetricSource_container(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContainerResourceMetricSource", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ContainerResourceMetricSource", field, false, false, "String")
 }
 
 func (ec *executionContext) _CronFederatedHPARule_name(ctx context.Context, field graphql.CollectedField, obj *v1alpha11.CronFederatedHPARule) (ret graphql.Marshaler) {
@@ -142,7 +141,7 @@ func (ec *executionContext) _CronFederatedHPARule_name(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPARule_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, "String")
 }
 
 func (ec *executionContext) _CronFederatedHPARule_schedule(ctx context.Context, field graphql.CollectedField, obj *v1alpha11.CronFederatedHPARule) (ret graphql.Marshaler) {
@@ -165,7 +164,7 @@ func (ec *executionContext) _CronFederatedHPARule_schedule(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPARule_schedule(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, "String")
 }
 
 func (ec *executionContext) _CronFederatedHPARule_targetReplicas(ctx context.Context, field graphql.CollectedField, obj *v1alpha11.CronFederatedHPARule) (ret graphql.Marshaler) {
@@ -188,7 +187,7 @@ func (ec *executionContext) _CronFederatedHPARule_targetReplicas(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPARule_targetReplicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, "Int")
 }
 
 func (ec *executionContext) _CronFederatedHPARule_targetMinReplicas(ctx context.Context, field graphql.CollectedField, obj *v1alpha11.CronFederatedHPARule) (ret graphql.Marshaler) {
@@ -211,7 +210,7 @@ func (ec *executionContext) _CronFederatedHPARule_targetMinReplicas(ctx context.
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPARule_targetMinReplicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, "Int")
 }
 
 func (ec *executionContext) _CronFederatedHPARule_targetMaxReplicas(ctx context.Context, field graphql.CollectedField, obj *v1alpha11.CronFederatedHPARule) (ret graphql.Marshaler) {
@@ -234,7 +233,7 @@ func (ec *executionContext) _CronFederatedHPARule_targetMaxReplicas(ctx context.
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPARule_targetMaxReplicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, "Int")
 }
 
 func (ec *executionContext) _CronFederatedHPARule_suspend(ctx context.Context, field graphql.CollectedField, obj *v1alpha11.CronFederatedHPARule) (ret graphql.Marshaler) {
@@ -257,7 +256,7 @@ func (ec *executionContext) _CronFederatedHPARule_suspend(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPARule_suspend(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _CronFederatedHPARule_timeZone(ctx context.Context, field graphql.CollectedField, obj *v1alpha11.CronFederatedHPARule) (ret graphql.Marshaler) {
@@ -280,7 +279,7 @@ func (ec *executionContext) _CronFederatedHPARule_timeZone(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPARule_timeZone(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, "String")
 }
 
 func (ec *executionContext) _CronFederatedHPARule_successfulHistoryLimit(ctx context.Context, field graphql.CollectedField, obj *v1alpha11.CronFederatedHPARule) (ret graphql.Marshaler) {
@@ -303,7 +302,7 @@ func (ec *executionContext) _CronFederatedHPARule_successfulHistoryLimit(ctx con
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPARule_successfulHistoryLimit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, "Int")
 }
 
 func (ec *executionContext) _CronFederatedHPARule_failedHistoryLimit(ctx context.Context, field graphql.CollectedField, obj *v1alpha11.CronFederatedHPARule) (ret graphql.Marshaler) {
@@ -326,7 +325,7 @@ func (ec *executionContext) _CronFederatedHPARule_failedHistoryLimit(ctx context
 	)
 }
 func (ec *executionContext) fieldContext_CronFederatedHPARule_failedHistoryLimit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("CronFederatedHPARule", field, false, false, "Int")
 }
 
 func (ec *executionContext) _CronFederatedHPASpec_scaleTargetRef(ctx context.Context, field graphql.CollectedField, obj *v1alpha11.CronFederatedHPASpec) (ret graphql.Marshaler) {
@@ -413,7 +412,7 @@ func (ec *executionContext) _ExposurePort_name(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_ExposurePort_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExposurePort", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ExposurePort", field, false, false, "String")
 }
 
 func (ec *executionContext) _ExposurePort_port(ctx context.Context, field graphql.CollectedField, obj *v1alpha12.ExposurePort) (ret graphql.Marshaler) {
@@ -436,7 +435,7 @@ func (ec *executionContext) _ExposurePort_port(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_ExposurePort_port(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExposurePort", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ExposurePort", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ExposureRange_clusterNames(ctx context.Context, field graphql.CollectedField, obj *v1alpha12.ExposureRange) (ret graphql.Marshaler) {
@@ -459,7 +458,7 @@ func (ec *executionContext) _ExposureRange_clusterNames(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ExposureRange_clusterNames(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ExposureRange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ExposureRange", field, false, false, "String")
 }
 
 func (ec *executionContext) _ExternalMetricSource_metric(ctx context.Context, field graphql.CollectedField, obj *v2.ExternalMetricSource) (ret graphql.Marshaler) {
@@ -578,7 +577,7 @@ func (ec *executionContext) _FederatedHPASpec_minReplicas(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPASpec_minReplicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPASpec", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPASpec", field, false, false, "Int")
 }
 
 func (ec *executionContext) _FederatedHPASpec_maxReplicas(ctx context.Context, field graphql.CollectedField, obj *v1alpha11.FederatedHPASpec) (ret graphql.Marshaler) {
@@ -601,7 +600,7 @@ func (ec *executionContext) _FederatedHPASpec_maxReplicas(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_FederatedHPASpec_maxReplicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FederatedHPASpec", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("FederatedHPASpec", field, false, false, "Int")
 }
 
 func (ec *executionContext) _FederatedHPASpec_metrics(ctx context.Context, field graphql.CollectedField, obj *v1alpha11.FederatedHPASpec) (ret graphql.Marshaler) {
@@ -752,7 +751,7 @@ func (ec *executionContext) _MetricIdentifier_name(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_MetricIdentifier_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MetricIdentifier", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MetricIdentifier", field, false, false, "String")
 }
 
 func (ec *executionContext) _MetricIdentifier_selector(ctx context.Context, field graphql.CollectedField, obj *v2.MetricIdentifier) (ret graphql.Marshaler) {
@@ -807,7 +806,7 @@ func (ec *executionContext) _MetricSpec_type(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_MetricSpec_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MetricSpec", field, false, false, errors.New("field of type MetricSourceType does not have child fields"))
+	return graphql.NewScalarFieldContext("MetricSpec", field, false, false, "MetricSourceType")
 }
 
 func (ec *executionContext) _MetricSpec_object(ctx context.Context, field graphql.CollectedField, obj *v2.MetricSpec) (ret graphql.Marshaler) {
@@ -990,7 +989,7 @@ func (ec *executionContext) _MetricTarget_type(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_MetricTarget_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MetricTarget", field, false, false, errors.New("field of type MetricTargetType does not have child fields"))
+	return graphql.NewScalarFieldContext("MetricTarget", field, false, false, "MetricTargetType")
 }
 
 func (ec *executionContext) _MetricTarget_value(ctx context.Context, field graphql.CollectedField, obj *v2.MetricTarget) (ret graphql.Marshaler) {
@@ -1013,7 +1012,7 @@ func (ec *executionContext) _MetricTarget_value(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_MetricTarget_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MetricTarget", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MetricTarget", field, false, false, "String")
 }
 
 func (ec *executionContext) _MetricTarget_averageValue(ctx context.Context, field graphql.CollectedField, obj *v2.MetricTarget) (ret graphql.Marshaler) {
@@ -1036,7 +1035,7 @@ func (ec *executionContext) _MetricTarget_averageValue(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_MetricTarget_averageValue(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MetricTarget", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MetricTarget", field, false, false, "String")
 }
 
 func (ec *executionContext) _MetricTarget_averageUtilization(ctx context.Context, field graphql.CollectedField, obj *v2.MetricTarget) (ret graphql.Marshaler) {
@@ -1059,7 +1058,7 @@ func (ec *executionContext) _MetricTarget_averageUtilization(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_MetricTarget_averageUtilization(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MetricTarget", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("MetricTarget", field, false, false, "Int")
 }
 
 func (ec *executionContext) _MultiClusterServiceSpec_types(ctx context.Context, field graphql.CollectedField, obj *v1alpha12.MultiClusterServiceSpec) (ret graphql.Marshaler) {
@@ -1082,7 +1081,7 @@ func (ec *executionContext) _MultiClusterServiceSpec_types(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_MultiClusterServiceSpec_types(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MultiClusterServiceSpec", field, false, false, errors.New("field of type ExposureType does not have child fields"))
+	return graphql.NewScalarFieldContext("MultiClusterServiceSpec", field, false, false, "ExposureType")
 }
 
 func (ec *executionContext) _MultiClusterServiceSpec_ports(ctx context.Context, field graphql.CollectedField, obj *v1alpha12.MultiClusterServiceSpec) (ret graphql.Marshaler) {
@@ -1169,7 +1168,7 @@ func (ec *executionContext) _MultiClusterServiceSpec_serviceProvisionClusters(ct
 	)
 }
 func (ec *executionContext) fieldContext_MultiClusterServiceSpec_serviceProvisionClusters(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MultiClusterServiceSpec", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MultiClusterServiceSpec", field, false, false, "String")
 }
 
 func (ec *executionContext) _MultiClusterServiceSpec_serviceConsumptionClusters(ctx context.Context, field graphql.CollectedField, obj *v1alpha12.MultiClusterServiceSpec) (ret graphql.Marshaler) {
@@ -1192,7 +1191,7 @@ func (ec *executionContext) _MultiClusterServiceSpec_serviceConsumptionClusters(
 	)
 }
 func (ec *executionContext) fieldContext_MultiClusterServiceSpec_serviceConsumptionClusters(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MultiClusterServiceSpec", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MultiClusterServiceSpec", field, false, false, "String")
 }
 
 func (ec *executionContext) _MultiClusterServiceSpec_providerClusters(ctx context.Context, field graphql.CollectedField, obj *v1alpha12.MultiClusterServiceSpec) (ret graphql.Marshaler) {
@@ -1439,7 +1438,7 @@ func (ec *executionContext) _RebalanceTarget_apiVersion(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_RebalanceTarget_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RebalanceTarget", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RebalanceTarget", field, false, false, "String")
 }
 
 func (ec *executionContext) _RebalanceTarget_kind(ctx context.Context, field graphql.CollectedField, obj *v1alpha13.ObjectReference) (ret graphql.Marshaler) {
@@ -1462,7 +1461,7 @@ func (ec *executionContext) _RebalanceTarget_kind(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_RebalanceTarget_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RebalanceTarget", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RebalanceTarget", field, false, false, "String")
 }
 
 func (ec *executionContext) _RebalanceTarget_name(ctx context.Context, field graphql.CollectedField, obj *v1alpha13.ObjectReference) (ret graphql.Marshaler) {
@@ -1485,7 +1484,7 @@ func (ec *executionContext) _RebalanceTarget_name(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_RebalanceTarget_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RebalanceTarget", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RebalanceTarget", field, false, false, "String")
 }
 
 func (ec *executionContext) _RebalanceTarget_namespace(ctx context.Context, field graphql.CollectedField, obj *v1alpha13.ObjectReference) (ret graphql.Marshaler) {
@@ -1508,7 +1507,7 @@ func (ec *executionContext) _RebalanceTarget_namespace(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_RebalanceTarget_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RebalanceTarget", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RebalanceTarget", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceMetricSource_name(ctx context.Context, field graphql.CollectedField, obj *v2.ResourceMetricSource) (ret graphql.Marshaler) {
@@ -1531,7 +1530,7 @@ func (ec *executionContext) _ResourceMetricSource_name(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ResourceMetricSource_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceMetricSource", field, true, true, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceMetricSource", field, true, true, "String")
 }
 
 func (ec *executionContext) _ResourceMetricSource_target(ctx context.Context, field graphql.CollectedField, obj *v2.ResourceMetricSource) (ret graphql.Marshaler) {
@@ -1586,7 +1585,7 @@ func (ec *executionContext) _ResourceQuantity_name(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ResourceQuantity_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceQuantity", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceQuantity", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceQuantity_quantity(ctx context.Context, field graphql.CollectedField, obj *karmadaresource.ResourceQuantity) (ret graphql.Marshaler) {
@@ -1609,7 +1608,7 @@ func (ec *executionContext) _ResourceQuantity_quantity(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ResourceQuantity_quantity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceQuantity", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceQuantity", field, false, false, "String")
 }
 
 func (ec *executionContext) _ScaleTarget_kind(ctx context.Context, field graphql.CollectedField, obj *v2.CrossVersionObjectReference) (ret graphql.Marshaler) {
@@ -1632,7 +1631,7 @@ func (ec *executionContext) _ScaleTarget_kind(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_ScaleTarget_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ScaleTarget", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ScaleTarget", field, false, false, "String")
 }
 
 func (ec *executionContext) _ScaleTarget_name(ctx context.Context, field graphql.CollectedField, obj *v2.CrossVersionObjectReference) (ret graphql.Marshaler) {
@@ -1655,7 +1654,7 @@ func (ec *executionContext) _ScaleTarget_name(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_ScaleTarget_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ScaleTarget", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ScaleTarget", field, false, false, "String")
 }
 
 func (ec *executionContext) _ScaleTarget_apiVersion(ctx context.Context, field graphql.CollectedField, obj *v2.CrossVersionObjectReference) (ret graphql.Marshaler) {
@@ -1678,7 +1677,7 @@ func (ec *executionContext) _ScaleTarget_apiVersion(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ScaleTarget_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ScaleTarget", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ScaleTarget", field, false, false, "String")
 }
 
 func (ec *executionContext) _ScalingBehavior_scaleUp(ctx context.Context, field graphql.CollectedField, obj *v2.HorizontalPodAutoscalerBehavior) (ret graphql.Marshaler) {
@@ -1765,7 +1764,7 @@ func (ec *executionContext) _ScalingPolicy_type(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ScalingPolicy_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ScalingPolicy", field, false, false, errors.New("field of type ScalingPolicyType does not have child fields"))
+	return graphql.NewScalarFieldContext("ScalingPolicy", field, false, false, "ScalingPolicyType")
 }
 
 func (ec *executionContext) _ScalingPolicy_value(ctx context.Context, field graphql.CollectedField, obj *v2.HPAScalingPolicy) (ret graphql.Marshaler) {
@@ -1788,7 +1787,7 @@ func (ec *executionContext) _ScalingPolicy_value(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ScalingPolicy_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ScalingPolicy", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ScalingPolicy", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ScalingPolicy_periodSeconds(ctx context.Context, field graphql.CollectedField, obj *v2.HPAScalingPolicy) (ret graphql.Marshaler) {
@@ -1811,7 +1810,7 @@ func (ec *executionContext) _ScalingPolicy_periodSeconds(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ScalingPolicy_periodSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ScalingPolicy", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ScalingPolicy", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ScalingRules_stabilizationWindowSeconds(ctx context.Context, field graphql.CollectedField, obj *v2.HPAScalingRules) (ret graphql.Marshaler) {
@@ -1834,7 +1833,7 @@ func (ec *executionContext) _ScalingRules_stabilizationWindowSeconds(ctx context
 	)
 }
 func (ec *executionContext) fieldContext_ScalingRules_stabilizationWindowSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ScalingRules", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ScalingRules", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ScalingRules_selectPolicy(ctx context.Context, field graphql.CollectedField, obj *v2.HPAScalingRules) (ret graphql.Marshaler) {
@@ -1857,7 +1856,7 @@ func (ec *executionContext) _ScalingRules_selectPolicy(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ScalingRules_selectPolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ScalingRules", field, false, false, errors.New("field of type ScalingPolicySelect does not have child fields"))
+	return graphql.NewScalarFieldContext("ScalingRules", field, false, false, "ScalingPolicySelect")
 }
 
 func (ec *executionContext) _ScalingRules_policies(ctx context.Context, field graphql.CollectedField, obj *v2.HPAScalingRules) (ret graphql.Marshaler) {
@@ -1912,7 +1911,7 @@ func (ec *executionContext) _ScalingRules_tolerance(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ScalingRules_tolerance(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ScalingRules", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ScalingRules", field, false, false, "String")
 }
 
 func (ec *executionContext) _ServiceCluster_name(ctx context.Context, field graphql.CollectedField, obj *v1alpha12.ClusterSelector) (ret graphql.Marshaler) {
@@ -1935,7 +1934,7 @@ func (ec *executionContext) _ServiceCluster_name(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ServiceCluster_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ServiceCluster", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ServiceCluster", field, false, false, "String")
 }
 
 func (ec *executionContext) _StaticClusterAssignment_clusterName(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.StaticClusterAssignment) (ret graphql.Marshaler) {
@@ -1958,7 +1957,7 @@ func (ec *executionContext) _StaticClusterAssignment_clusterName(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_StaticClusterAssignment_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("StaticClusterAssignment", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("StaticClusterAssignment", field, false, false, "String")
 }
 
 func (ec *executionContext) _StaticClusterAssignment_hard(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.StaticClusterAssignment) (ret graphql.Marshaler) {
@@ -2045,7 +2044,7 @@ func (ec *executionContext) _WorkloadRebalancerSpec_ttlSecondsAfterFinished(ctx 
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRebalancerSpec_ttlSecondsAfterFinished(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRebalancerSpec", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRebalancerSpec", field, false, false, "Int")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -2066,50 +2065,17 @@ func (ec *executionContext) _ContainerResourceMetricSource(ctx context.Context, 
 	fields := graphql.CollectFields(ec.OperationContext, sel, containerResourceMetricSourceImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("ContainerResourceMetricSource")
 		case "name":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ContainerResourceMetricSource_name(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ContainerResourceMetricSource_name(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "target":
 			out.Values[i] = ec._ContainerResourceMetricSource_target(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -2129,14 +2095,10 @@ func (ec *executionContext) _ContainerResourceMetricSource(ctx context.Context, 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2147,8 +2109,7 @@ func (ec *executionContext) _CronFederatedHPARule(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, cronFederatedHPARuleImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2207,14 +2168,10 @@ func (ec *executionContext) _CronFederatedHPARule(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2225,8 +2182,7 @@ func (ec *executionContext) _CronFederatedHPASpec(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, cronFederatedHPASpecImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2250,14 +2206,10 @@ func (ec *executionContext) _CronFederatedHPASpec(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2268,8 +2220,7 @@ func (ec *executionContext) _ExposurePort(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, exposurePortImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2293,14 +2244,10 @@ func (ec *executionContext) _ExposurePort(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2311,8 +2258,7 @@ func (ec *executionContext) _ExposureRange(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, exposureRangeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2331,14 +2277,10 @@ func (ec *executionContext) _ExposureRange(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2349,8 +2291,7 @@ func (ec *executionContext) _ExternalMetricSource(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, externalMetricSourceImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2374,14 +2315,10 @@ func (ec *executionContext) _ExternalMetricSource(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2392,8 +2329,7 @@ func (ec *executionContext) _FederatedHPASpec(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, federatedHPASpecImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2432,14 +2368,10 @@ func (ec *executionContext) _FederatedHPASpec(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2450,50 +2382,17 @@ func (ec *executionContext) _FederatedResourceQuotaSpec(ctx context.Context, sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, federatedResourceQuotaSpecImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("FederatedResourceQuotaSpec")
 		case "overall":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._FederatedResourceQuotaSpec_overall(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._FederatedResourceQuotaSpec_overall(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "staticAssignments":
 			out.Values[i] = ec._FederatedResourceQuotaSpec_staticAssignments(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -2508,14 +2407,10 @@ func (ec *executionContext) _FederatedResourceQuotaSpec(ctx context.Context, sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2526,8 +2421,7 @@ func (ec *executionContext) _MetricIdentifier(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, metricIdentifierImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2551,14 +2445,10 @@ func (ec *executionContext) _MetricIdentifier(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2569,8 +2459,7 @@ func (ec *executionContext) _MetricSpec(ctx context.Context, sel ast.SelectionSe
 	fields := graphql.CollectFields(ec.OperationContext, sel, metricSpecImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2614,14 +2503,10 @@ func (ec *executionContext) _MetricSpec(ctx context.Context, sel ast.SelectionSe
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2632,8 +2517,7 @@ func (ec *executionContext) _MetricTarget(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, metricTargetImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2667,14 +2551,10 @@ func (ec *executionContext) _MetricTarget(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2685,8 +2565,7 @@ func (ec *executionContext) _MultiClusterServiceSpec(ctx context.Context, sel as
 	fields := graphql.CollectFields(ec.OperationContext, sel, multiClusterServiceSpecImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2735,14 +2614,10 @@ func (ec *executionContext) _MultiClusterServiceSpec(ctx context.Context, sel as
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2753,8 +2628,7 @@ func (ec *executionContext) _ObjectMetricSource(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, objectMetricSourceImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2783,14 +2657,10 @@ func (ec *executionContext) _ObjectMetricSource(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2801,8 +2671,7 @@ func (ec *executionContext) _PodsMetricSource(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, podsMetricSourceImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2826,14 +2695,10 @@ func (ec *executionContext) _PodsMetricSource(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2844,8 +2709,7 @@ func (ec *executionContext) _RebalanceTarget(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, rebalanceTargetImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2879,14 +2743,10 @@ func (ec *executionContext) _RebalanceTarget(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2897,50 +2757,17 @@ func (ec *executionContext) _ResourceMetricSource(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, resourceMetricSourceImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("ResourceMetricSource")
 		case "name":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ResourceMetricSource_name(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ResourceMetricSource_name(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "target":
 			out.Values[i] = ec._ResourceMetricSource_target(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -2955,14 +2782,10 @@ func (ec *executionContext) _ResourceMetricSource(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2973,8 +2796,7 @@ func (ec *executionContext) _ResourceQuantity(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, resourceQuantityImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2998,14 +2820,10 @@ func (ec *executionContext) _ResourceQuantity(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3016,8 +2834,7 @@ func (ec *executionContext) _ScaleTarget(ctx context.Context, sel ast.SelectionS
 	fields := graphql.CollectFields(ec.OperationContext, sel, scaleTargetImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3046,14 +2863,10 @@ func (ec *executionContext) _ScaleTarget(ctx context.Context, sel ast.SelectionS
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3064,8 +2877,7 @@ func (ec *executionContext) _ScalingBehavior(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, scalingBehaviorImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3089,14 +2901,10 @@ func (ec *executionContext) _ScalingBehavior(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3107,8 +2915,7 @@ func (ec *executionContext) _ScalingPolicy(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, scalingPolicyImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3137,14 +2944,10 @@ func (ec *executionContext) _ScalingPolicy(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3155,8 +2958,7 @@ func (ec *executionContext) _ScalingRules(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, scalingRulesImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3190,14 +2992,10 @@ func (ec *executionContext) _ScalingRules(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3208,8 +3006,7 @@ func (ec *executionContext) _ServiceCluster(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, serviceClusterImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3228,14 +3025,10 @@ func (ec *executionContext) _ServiceCluster(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3246,8 +3039,7 @@ func (ec *executionContext) _StaticClusterAssignment(ctx context.Context, sel as
 	fields := graphql.CollectFields(ec.OperationContext, sel, staticClusterAssignmentImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3258,43 +3050,11 @@ func (ec *executionContext) _StaticClusterAssignment(ctx context.Context, sel as
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "hard":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._StaticClusterAssignment_hard(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._StaticClusterAssignment_hard(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -3304,14 +3064,10 @@ func (ec *executionContext) _StaticClusterAssignment(ctx context.Context, sel as
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3322,8 +3078,7 @@ func (ec *executionContext) _WorkloadRebalancerSpec(ctx context.Context, sel ast
 	fields := graphql.CollectFields(ec.OperationContext, sel, workloadRebalancerSpecImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3347,14 +3102,10 @@ func (ec *executionContext) _WorkloadRebalancerSpec(ctx context.Context, sel ast
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3385,9 +3136,7 @@ func (ec *executionContext) marshalNCronFederatedHPARule2ᚕgithubᚗcomᚋkarma
 
 func (ec *executionContext) marshalNCronFederatedHPASpec2ᚖgithubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋautoscalingᚋv1alpha1ᚐCronFederatedHPASpec(ctx context.Context, sel ast.SelectionSet, v *v1alpha11.CronFederatedHPASpec) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "CronFederatedHPASpec!")
 		return graphql.Null
 	}
 	return ec._CronFederatedHPASpec(ctx, sel, v)
@@ -3426,9 +3175,7 @@ func (ec *executionContext) marshalNExposureType2githubᚗcomᚋkarmadaᚑioᚋk
 	_ = sel
 	res := karmadaresource.MarshalExposureType(v)
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ExposureType!")
 	}
 	return res
 }
@@ -3465,9 +3212,7 @@ func (ec *executionContext) marshalNExposureType2ᚕgithubᚗcomᚋkarmadaᚑio�
 
 func (ec *executionContext) marshalNFederatedHPASpec2ᚖgithubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋautoscalingᚋv1alpha1ᚐFederatedHPASpec(ctx context.Context, sel ast.SelectionSet, v *v1alpha11.FederatedHPASpec) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "FederatedHPASpec!")
 		return graphql.Null
 	}
 	return ec._FederatedHPASpec(ctx, sel, v)
@@ -3475,9 +3220,7 @@ func (ec *executionContext) marshalNFederatedHPASpec2ᚖgithubᚗcomᚋkarmada�
 
 func (ec *executionContext) marshalNFederatedResourceQuotaSpec2ᚖgithubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋpolicyᚋv1alpha1ᚐFederatedResourceQuotaSpec(ctx context.Context, sel ast.SelectionSet, v *v1alpha1.FederatedResourceQuotaSpec) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "FederatedResourceQuotaSpec!")
 		return graphql.Null
 	}
 	return ec._FederatedResourceQuotaSpec(ctx, sel, v)
@@ -3496,9 +3239,7 @@ func (ec *executionContext) marshalNMetricSourceType2k8sᚗioᚋapiᚋautoscalin
 	_ = sel
 	res := karmadaresource.MarshalMetricSourceType(v)
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "MetricSourceType!")
 	}
 	return res
 }
@@ -3536,18 +3277,14 @@ func (ec *executionContext) marshalNMetricTargetType2k8sᚗioᚋapiᚋautoscalin
 	_ = sel
 	res := karmadaresource.MarshalMetricTargetType(v)
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "MetricTargetType!")
 	}
 	return res
 }
 
 func (ec *executionContext) marshalNMultiClusterServiceSpec2ᚖgithubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋnetworkingᚋv1alpha1ᚐMultiClusterServiceSpec(ctx context.Context, sel ast.SelectionSet, v *v1alpha12.MultiClusterServiceSpec) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "MultiClusterServiceSpec!")
 		return graphql.Null
 	}
 	return ec._MultiClusterServiceSpec(ctx, sel, v)
@@ -3626,9 +3363,7 @@ func (ec *executionContext) marshalNScalingPolicyType2k8sᚗioᚋapiᚋautoscali
 	_ = sel
 	res := karmadaresource.MarshalScalingPolicyType(v)
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ScalingPolicyType!")
 	}
 	return res
 }
@@ -3675,9 +3410,7 @@ func (ec *executionContext) marshalNStaticClusterAssignment2ᚕgithubᚗcomᚋka
 
 func (ec *executionContext) marshalNWorkloadRebalancerSpec2ᚖgithubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋappsᚋv1alpha1ᚐWorkloadRebalancerSpec(ctx context.Context, sel ast.SelectionSet, v *v1alpha13.WorkloadRebalancerSpec) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "WorkloadRebalancerSpec!")
 		return graphql.Null
 	}
 	return ec._WorkloadRebalancerSpec(ctx, sel, v)

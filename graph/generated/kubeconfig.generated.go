@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -44,7 +43,7 @@ func (ec *executionContext) _InstanceKubeconfig_yaml(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_InstanceKubeconfig_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceKubeconfig", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceKubeconfig", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceKubeconfig_server(ctx context.Context, field graphql.CollectedField, obj *kubeconfig.Kubeconfig) (ret graphql.Marshaler) {
@@ -67,7 +66,7 @@ func (ec *executionContext) _InstanceKubeconfig_server(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_InstanceKubeconfig_server(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceKubeconfig", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceKubeconfig", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceKubeconfig_certificateAuthority(ctx context.Context, field graphql.CollectedField, obj *kubeconfig.Kubeconfig) (ret graphql.Marshaler) {
@@ -90,7 +89,7 @@ func (ec *executionContext) _InstanceKubeconfig_certificateAuthority(ctx context
 	)
 }
 func (ec *executionContext) fieldContext_InstanceKubeconfig_certificateAuthority(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceKubeconfig", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceKubeconfig", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -111,8 +110,7 @@ func (ec *executionContext) _InstanceKubeconfig(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceKubeconfigImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -141,14 +139,10 @@ func (ec *executionContext) _InstanceKubeconfig(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }

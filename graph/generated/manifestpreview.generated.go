@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -70,7 +69,7 @@ func (ec *executionContext) _ManifestChange_path(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ManifestChange_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestChange_before(ctx context.Context, field graphql.CollectedField, obj *diff.Change) (ret graphql.Marshaler) {
@@ -93,7 +92,7 @@ func (ec *executionContext) _ManifestChange_before(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ManifestChange_before(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestChange_after(ctx context.Context, field graphql.CollectedField, obj *diff.Change) (ret graphql.Marshaler) {
@@ -116,7 +115,7 @@ func (ec *executionContext) _ManifestChange_after(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ManifestChange_after(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestPreview_fingerprint(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Preview) (ret graphql.Marshaler) {
@@ -139,7 +138,7 @@ func (ec *executionContext) _ManifestPreview_fingerprint(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreview_fingerprint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestPreview_assumptions(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Preview) (ret graphql.Marshaler) {
@@ -162,7 +161,7 @@ func (ec *executionContext) _ManifestPreview_assumptions(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreview_assumptions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestPreview_objects(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Preview) (ret graphql.Marshaler) {
@@ -185,7 +184,7 @@ func (ec *executionContext) _ManifestPreview_objects(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreview_objects(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ManifestPreview_notPropagated(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Preview) (ret graphql.Marshaler) {
@@ -208,7 +207,7 @@ func (ec *executionContext) _ManifestPreview_notPropagated(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreview_notPropagated(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ManifestPreview_notCompared(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Preview) (ret graphql.Marshaler) {
@@ -231,7 +230,7 @@ func (ec *executionContext) _ManifestPreview_notCompared(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreview_notCompared(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ManifestPreview_manifests(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Preview) (ret graphql.Marshaler) {
@@ -254,7 +253,7 @@ func (ec *executionContext) _ManifestPreview_manifests(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreview_manifests(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ManifestPreview_failed(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Preview) (ret graphql.Marshaler) {
@@ -277,7 +276,7 @@ func (ec *executionContext) _ManifestPreview_failed(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreview_failed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ManifestPreview_changed(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Preview) (ret graphql.Marshaler) {
@@ -300,7 +299,7 @@ func (ec *executionContext) _ManifestPreview_changed(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreview_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ManifestPreview_created(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Preview) (ret graphql.Marshaler) {
@@ -323,7 +322,7 @@ func (ec *executionContext) _ManifestPreview_created(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreview_created(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ManifestPreview_unchanged(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Preview) (ret graphql.Marshaler) {
@@ -346,7 +345,7 @@ func (ec *executionContext) _ManifestPreview_unchanged(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreview_unchanged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ManifestPreview_items(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Preview) (ret graphql.Marshaler) {
@@ -445,7 +444,7 @@ func (ec *executionContext) _ManifestPreviewItem_apiVersion(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreviewItem_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestPreviewItem_kind(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Item) (ret graphql.Marshaler) {
@@ -468,7 +467,7 @@ func (ec *executionContext) _ManifestPreviewItem_kind(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreviewItem_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestPreviewItem_namespace(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Item) (ret graphql.Marshaler) {
@@ -491,7 +490,7 @@ func (ec *executionContext) _ManifestPreviewItem_namespace(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreviewItem_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, true, false, "String")
 }
 
 func (ec *executionContext) _ManifestPreviewItem_name(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Item) (ret graphql.Marshaler) {
@@ -514,7 +513,7 @@ func (ec *executionContext) _ManifestPreviewItem_name(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreviewItem_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestPreviewItem_clusterName(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Item) (ret graphql.Marshaler) {
@@ -537,7 +536,7 @@ func (ec *executionContext) _ManifestPreviewItem_clusterName(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreviewItem_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestPreviewItem_effect(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Item) (ret graphql.Marshaler) {
@@ -560,7 +559,7 @@ func (ec *executionContext) _ManifestPreviewItem_effect(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreviewItem_effect(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, errors.New("field of type ManifestEffect does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, "ManifestEffect")
 }
 
 func (ec *executionContext) _ManifestPreviewItem_message(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Item) (ret graphql.Marshaler) {
@@ -583,7 +582,7 @@ func (ec *executionContext) _ManifestPreviewItem_message(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreviewItem_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, true, false, "String")
 }
 
 func (ec *executionContext) _ManifestPreviewItem_suspended(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Item) (ret graphql.Marshaler) {
@@ -606,7 +605,7 @@ func (ec *executionContext) _ManifestPreviewItem_suspended(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreviewItem_suspended(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _ManifestPreviewItem_fields(ctx context.Context, field graphql.CollectedField, obj *manifestpreview.Item) (ret graphql.Marshaler) {
@@ -661,7 +660,7 @@ func (ec *executionContext) _ManifestPreviewItem_totalFields(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_ManifestPreviewItem_totalFields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestPreviewItem", field, false, false, "Int")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -716,6 +715,18 @@ func (ec *executionContext) unmarshalInputApplyPreviewInput(ctx context.Context,
 	return it, nil
 }
 
+// UnmarshalApplyPreviewInput unmarshals raw into the ApplyPreviewInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalApplyPreviewInput(ctx context.Context, raw any) (manifestpreview.ApplyInput, error) {
+	var out manifestpreview.ApplyInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ApplyPreviewInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputOverridePreviewInput(ctx context.Context, obj any) (manifestpreview.OverrideInput, error) {
 	var it manifestpreview.OverrideInput
 	if obj == nil {
@@ -767,6 +778,18 @@ func (ec *executionContext) unmarshalInputOverridePreviewInput(ctx context.Conte
 	return it, nil
 }
 
+// UnmarshalOverridePreviewInput unmarshals raw into the OverridePreviewInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalOverridePreviewInput(ctx context.Context, raw any) (manifestpreview.OverrideInput, error) {
+	var out manifestpreview.OverrideInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "OverridePreviewInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -781,8 +804,7 @@ func (ec *executionContext) _ManifestChange(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, manifestChangeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -811,14 +833,10 @@ func (ec *executionContext) _ManifestChange(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -829,8 +847,7 @@ func (ec *executionContext) _ManifestPreview(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, manifestPreviewImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -904,14 +921,10 @@ func (ec *executionContext) _ManifestPreview(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -922,8 +935,7 @@ func (ec *executionContext) _ManifestPreviewItem(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, manifestPreviewItemImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -987,14 +999,10 @@ func (ec *executionContext) _ManifestPreviewItem(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1038,9 +1046,7 @@ func (ec *executionContext) marshalNManifestEffect2githubᚗcomᚋkairshipᚑio�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ManifestEffect!")
 	}
 	return res
 }

@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -83,7 +82,7 @@ func (ec *executionContext) _CordonMemberClusterPayload_consistencyToken(ctx con
 	)
 }
 func (ec *executionContext) fieldContext_CordonMemberClusterPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CordonMemberClusterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CordonMemberClusterPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _JoinClusterPayload_requested(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
@@ -106,7 +105,7 @@ func (ec *executionContext) _JoinClusterPayload_requested(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_JoinClusterPayload_requested(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("JoinClusterPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("JoinClusterPayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _JoinClusterPayload_cluster(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
@@ -161,7 +160,7 @@ func (ec *executionContext) _JoinClusterPayload_operation(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_JoinClusterPayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("JoinClusterPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("JoinClusterPayload", field, false, false, "ID")
 }
 
 func (ec *executionContext) _JoinClusterPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
@@ -184,7 +183,7 @@ func (ec *executionContext) _JoinClusterPayload_consistencyToken(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_JoinClusterPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("JoinClusterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("JoinClusterPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _PropagatedObject_apiVersion(ctx context.Context, field graphql.CollectedField, obj *propagated.Object) (ret graphql.Marshaler) {
@@ -207,7 +206,7 @@ func (ec *executionContext) _PropagatedObject_apiVersion(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_PropagatedObject_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagatedObject", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagatedObject", field, false, false, "String")
 }
 
 func (ec *executionContext) _PropagatedObject_kind(ctx context.Context, field graphql.CollectedField, obj *propagated.Object) (ret graphql.Marshaler) {
@@ -230,7 +229,7 @@ func (ec *executionContext) _PropagatedObject_kind(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_PropagatedObject_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagatedObject", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagatedObject", field, false, false, "String")
 }
 
 func (ec *executionContext) _PropagatedObject_namespace(ctx context.Context, field graphql.CollectedField, obj *propagated.Object) (ret graphql.Marshaler) {
@@ -253,7 +252,7 @@ func (ec *executionContext) _PropagatedObject_namespace(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_PropagatedObject_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagatedObject", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagatedObject", field, true, false, "String")
 }
 
 func (ec *executionContext) _PropagatedObject_name(ctx context.Context, field graphql.CollectedField, obj *propagated.Object) (ret graphql.Marshaler) {
@@ -276,7 +275,7 @@ func (ec *executionContext) _PropagatedObject_name(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_PropagatedObject_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagatedObject", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagatedObject", field, false, false, "String")
 }
 
 func (ec *executionContext) _PropagatedObjects_count(ctx context.Context, field graphql.CollectedField, obj *propagated.Objects) (ret graphql.Marshaler) {
@@ -299,7 +298,7 @@ func (ec *executionContext) _PropagatedObjects_count(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_PropagatedObjects_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagatedObjects", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagatedObjects", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PropagatedObjects_more(ctx context.Context, field graphql.CollectedField, obj *propagated.Objects) (ret graphql.Marshaler) {
@@ -322,7 +321,7 @@ func (ec *executionContext) _PropagatedObjects_more(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_PropagatedObjects_more(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagatedObjects", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagatedObjects", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _PropagatedObjects_objects(ctx context.Context, field graphql.CollectedField, obj *propagated.Objects) (ret graphql.Marshaler) {
@@ -377,7 +376,7 @@ func (ec *executionContext) _PropagatedObjects_message(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_PropagatedObjects_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagatedObjects", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagatedObjects", field, true, false, "String")
 }
 
 func (ec *executionContext) _UncordonMemberClusterPayload_memberCluster(ctx context.Context, field graphql.CollectedField, obj *members.Payload) (ret graphql.Marshaler) {
@@ -432,7 +431,7 @@ func (ec *executionContext) _UncordonMemberClusterPayload_consistencyToken(ctx c
 	)
 }
 func (ec *executionContext) fieldContext_UncordonMemberClusterPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UncordonMemberClusterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UncordonMemberClusterPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UnjoinClusterPayload_requested(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
@@ -455,7 +454,7 @@ func (ec *executionContext) _UnjoinClusterPayload_requested(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_UnjoinClusterPayload_requested(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UnjoinClusterPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("UnjoinClusterPayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _UnjoinClusterPayload_cluster(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
@@ -542,7 +541,7 @@ func (ec *executionContext) _UnjoinClusterPayload_operation(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_UnjoinClusterPayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UnjoinClusterPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("UnjoinClusterPayload", field, false, false, "ID")
 }
 
 func (ec *executionContext) _UnjoinClusterPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
@@ -565,7 +564,7 @@ func (ec *executionContext) _UnjoinClusterPayload_consistencyToken(ctx context.C
 	)
 }
 func (ec *executionContext) fieldContext_UnjoinClusterPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UnjoinClusterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UnjoinClusterPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdateMemberClusterPayload_memberCluster(ctx context.Context, field graphql.CollectedField, obj *members.Payload) (ret graphql.Marshaler) {
@@ -620,7 +619,7 @@ func (ec *executionContext) _UpdateMemberClusterPayload_consistencyToken(ctx con
 	)
 }
 func (ec *executionContext) fieldContext_UpdateMemberClusterPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateMemberClusterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateMemberClusterPayload", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -673,6 +672,18 @@ func (ec *executionContext) unmarshalInputClusterTaintInput(ctx context.Context,
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalClusterTaintInput unmarshals raw into the ClusterTaintInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalClusterTaintInput(ctx context.Context, raw any) (members.TaintInput, error) {
+	var out members.TaintInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ClusterTaintInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputCordonMemberClusterInput(ctx context.Context, obj any) (members.CordonInput, error) {
@@ -737,6 +748,18 @@ func (ec *executionContext) unmarshalInputCordonMemberClusterInput(ctx context.C
 	return it, nil
 }
 
+// UnmarshalCordonMemberClusterInput unmarshals raw into the CordonMemberClusterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCordonMemberClusterInput(ctx context.Context, raw any) (members.CordonInput, error) {
+	var out members.CordonInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CordonMemberClusterInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputJoinClusterInput(ctx context.Context, obj any) (members.MembershipInput, error) {
 	var it members.MembershipInput
 	if obj == nil {
@@ -783,6 +806,18 @@ func (ec *executionContext) unmarshalInputJoinClusterInput(ctx context.Context, 
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalJoinClusterInput unmarshals raw into the JoinClusterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalJoinClusterInput(ctx context.Context, raw any) (members.MembershipInput, error) {
+	var out members.MembershipInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "JoinClusterInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputUncordonMemberClusterInput(ctx context.Context, obj any) (members.CordonInput, error) {
@@ -838,6 +873,18 @@ func (ec *executionContext) unmarshalInputUncordonMemberClusterInput(ctx context
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalUncordonMemberClusterInput unmarshals raw into the UncordonMemberClusterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUncordonMemberClusterInput(ctx context.Context, raw any) (members.CordonInput, error) {
+	var out members.CordonInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UncordonMemberClusterInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputUnjoinClusterInput(ctx context.Context, obj any) (members.MembershipInput, error) {
@@ -896,6 +943,18 @@ func (ec *executionContext) unmarshalInputUnjoinClusterInput(ctx context.Context
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalUnjoinClusterInput unmarshals raw into the UnjoinClusterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUnjoinClusterInput(ctx context.Context, raw any) (members.MembershipInput, error) {
+	var out members.MembershipInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UnjoinClusterInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputUpdateMemberClusterInput(ctx context.Context, obj any) (members.UpdateInput, error) {
@@ -995,6 +1054,18 @@ func (ec *executionContext) unmarshalInputUpdateMemberClusterInput(ctx context.C
 	return it, nil
 }
 
+// UnmarshalUpdateMemberClusterInput unmarshals raw into the UpdateMemberClusterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateMemberClusterInput(ctx context.Context, raw any) (members.UpdateInput, error) {
+	var out members.UpdateInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateMemberClusterInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -1009,8 +1080,7 @@ func (ec *executionContext) _CordonMemberClusterPayload(ctx context.Context, sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, cordonMemberClusterPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1034,14 +1104,10 @@ func (ec *executionContext) _CordonMemberClusterPayload(ctx context.Context, sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1052,8 +1118,7 @@ func (ec *executionContext) _JoinClusterPayload(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, joinClusterPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1087,14 +1152,10 @@ func (ec *executionContext) _JoinClusterPayload(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1105,8 +1166,7 @@ func (ec *executionContext) _PropagatedObject(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, propagatedObjectImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1140,14 +1200,10 @@ func (ec *executionContext) _PropagatedObject(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1158,8 +1214,7 @@ func (ec *executionContext) _PropagatedObjects(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, propagatedObjectsImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1193,14 +1248,10 @@ func (ec *executionContext) _PropagatedObjects(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1211,8 +1262,7 @@ func (ec *executionContext) _UncordonMemberClusterPayload(ctx context.Context, s
 	fields := graphql.CollectFields(ec.OperationContext, sel, uncordonMemberClusterPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1236,14 +1286,10 @@ func (ec *executionContext) _UncordonMemberClusterPayload(ctx context.Context, s
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1254,8 +1300,7 @@ func (ec *executionContext) _UnjoinClusterPayload(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, unjoinClusterPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1271,43 +1316,11 @@ func (ec *executionContext) _UnjoinClusterPayload(ctx context.Context, sel ast.S
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "blockedBy":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._UnjoinClusterPayload_blockedBy(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._UnjoinClusterPayload_blockedBy(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "operation":
 			out.Values[i] = ec._UnjoinClusterPayload_operation(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -1327,14 +1340,10 @@ func (ec *executionContext) _UnjoinClusterPayload(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1345,8 +1354,7 @@ func (ec *executionContext) _UpdateMemberClusterPayload(ctx context.Context, sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateMemberClusterPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1370,14 +1378,10 @@ func (ec *executionContext) _UpdateMemberClusterPayload(ctx context.Context, sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }

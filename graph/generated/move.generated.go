@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -120,7 +119,7 @@ func (ec *executionContext) _DrainMemberClusterPayload_evicted(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_DrainMemberClusterPayload_evicted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DrainMemberClusterPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("DrainMemberClusterPayload", field, false, false, "Int")
 }
 
 func (ec *executionContext) _DrainMemberClusterPayload_staying(ctx context.Context, field graphql.CollectedField, obj *moves.DrainPayload) (ret graphql.Marshaler) {
@@ -143,7 +142,7 @@ func (ec *executionContext) _DrainMemberClusterPayload_staying(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_DrainMemberClusterPayload_staying(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DrainMemberClusterPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("DrainMemberClusterPayload", field, false, false, "Int")
 }
 
 func (ec *executionContext) _DrainMemberClusterPayload_returning(ctx context.Context, field graphql.CollectedField, obj *moves.DrainPayload) (ret graphql.Marshaler) {
@@ -166,7 +165,7 @@ func (ec *executionContext) _DrainMemberClusterPayload_returning(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_DrainMemberClusterPayload_returning(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DrainMemberClusterPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("DrainMemberClusterPayload", field, false, false, "Int")
 }
 
 func (ec *executionContext) _DrainMemberClusterPayload_operation(ctx context.Context, field graphql.CollectedField, obj *moves.DrainPayload) (ret graphql.Marshaler) {
@@ -189,7 +188,7 @@ func (ec *executionContext) _DrainMemberClusterPayload_operation(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_DrainMemberClusterPayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DrainMemberClusterPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("DrainMemberClusterPayload", field, false, false, "ID")
 }
 
 func (ec *executionContext) _DrainMemberClusterPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *moves.DrainPayload) (ret graphql.Marshaler) {
@@ -212,7 +211,7 @@ func (ec *executionContext) _DrainMemberClusterPayload_consistencyToken(ctx cont
 	)
 }
 func (ec *executionContext) fieldContext_DrainMemberClusterPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DrainMemberClusterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DrainMemberClusterPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _MoveClusterPayload_requested(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
@@ -235,7 +234,7 @@ func (ec *executionContext) _MoveClusterPayload_requested(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_MoveClusterPayload_requested(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MoveClusterPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("MoveClusterPayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _MoveClusterPayload_cluster(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
@@ -322,7 +321,7 @@ func (ec *executionContext) _MoveClusterPayload_operation(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_MoveClusterPayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MoveClusterPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("MoveClusterPayload", field, false, false, "ID")
 }
 
 func (ec *executionContext) _MoveClusterPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
@@ -345,7 +344,7 @@ func (ec *executionContext) _MoveClusterPayload_consistencyToken(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_MoveClusterPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MoveClusterPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MoveClusterPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _MoveWorkloadPayload_policyNamespace(ctx context.Context, field graphql.CollectedField, obj *moves.WorkloadPayload) (ret graphql.Marshaler) {
@@ -368,7 +367,7 @@ func (ec *executionContext) _MoveWorkloadPayload_policyNamespace(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_MoveWorkloadPayload_policyNamespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _MoveWorkloadPayload_policyName(ctx context.Context, field graphql.CollectedField, obj *moves.WorkloadPayload) (ret graphql.Marshaler) {
@@ -391,7 +390,7 @@ func (ec *executionContext) _MoveWorkloadPayload_policyName(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_MoveWorkloadPayload_policyName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _MoveWorkloadPayload_clustersBefore(ctx context.Context, field graphql.CollectedField, obj *moves.WorkloadPayload) (ret graphql.Marshaler) {
@@ -414,7 +413,7 @@ func (ec *executionContext) _MoveWorkloadPayload_clustersBefore(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_MoveWorkloadPayload_clustersBefore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _MoveWorkloadPayload_clustersDuring(ctx context.Context, field graphql.CollectedField, obj *moves.WorkloadPayload) (ret graphql.Marshaler) {
@@ -437,7 +436,7 @@ func (ec *executionContext) _MoveWorkloadPayload_clustersDuring(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_MoveWorkloadPayload_clustersDuring(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _MoveWorkloadPayload_clustersAfter(ctx context.Context, field graphql.CollectedField, obj *moves.WorkloadPayload) (ret graphql.Marshaler) {
@@ -460,7 +459,7 @@ func (ec *executionContext) _MoveWorkloadPayload_clustersAfter(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_MoveWorkloadPayload_clustersAfter(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _MoveWorkloadPayload_gradual(ctx context.Context, field graphql.CollectedField, obj *moves.WorkloadPayload) (ret graphql.Marshaler) {
@@ -483,7 +482,7 @@ func (ec *executionContext) _MoveWorkloadPayload_gradual(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_MoveWorkloadPayload_gradual(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _MoveWorkloadPayload_finished(ctx context.Context, field graphql.CollectedField, obj *moves.WorkloadPayload) (ret graphql.Marshaler) {
@@ -506,7 +505,7 @@ func (ec *executionContext) _MoveWorkloadPayload_finished(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_MoveWorkloadPayload_finished(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _MoveWorkloadPayload_preview(ctx context.Context, field graphql.CollectedField, obj *moves.WorkloadPayload) (ret graphql.Marshaler) {
@@ -561,7 +560,7 @@ func (ec *executionContext) _MoveWorkloadPayload_operation(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_MoveWorkloadPayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, "ID")
 }
 
 func (ec *executionContext) _MoveWorkloadPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *moves.WorkloadPayload) (ret graphql.Marshaler) {
@@ -584,7 +583,7 @@ func (ec *executionContext) _MoveWorkloadPayload_consistencyToken(ctx context.Co
 	)
 }
 func (ec *executionContext) fieldContext_MoveWorkloadPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MoveWorkloadPayload", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -656,6 +655,18 @@ func (ec *executionContext) unmarshalInputDrainMemberClusterInput(ctx context.Co
 	return it, nil
 }
 
+// UnmarshalDrainMemberClusterInput unmarshals raw into the DrainMemberClusterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDrainMemberClusterInput(ctx context.Context, raw any) (moves.DrainInput, error) {
+	var out moves.DrainInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DrainMemberClusterInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputMoveClusterInput(ctx context.Context, obj any) (members.MoveInput, error) {
 	var it members.MoveInput
 	if obj == nil {
@@ -719,6 +730,18 @@ func (ec *executionContext) unmarshalInputMoveClusterInput(ctx context.Context, 
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalMoveClusterInput unmarshals raw into the MoveClusterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalMoveClusterInput(ctx context.Context, raw any) (members.MoveInput, error) {
+	var out members.MoveInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "MoveClusterInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputMoveWorkloadInput(ctx context.Context, obj any) (moves.WorkloadInput, error) {
@@ -807,6 +830,18 @@ func (ec *executionContext) unmarshalInputMoveWorkloadInput(ctx context.Context,
 	return it, nil
 }
 
+// UnmarshalMoveWorkloadInput unmarshals raw into the MoveWorkloadInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalMoveWorkloadInput(ctx context.Context, raw any) (moves.WorkloadInput, error) {
+	var out moves.WorkloadInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "MoveWorkloadInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -821,8 +856,7 @@ func (ec *executionContext) _DrainMemberClusterPayload(ctx context.Context, sel 
 	fields := graphql.CollectFields(ec.OperationContext, sel, drainMemberClusterPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -871,14 +905,10 @@ func (ec *executionContext) _DrainMemberClusterPayload(ctx context.Context, sel 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -889,8 +919,7 @@ func (ec *executionContext) _MoveClusterPayload(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, moveClusterPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -906,43 +935,11 @@ func (ec *executionContext) _MoveClusterPayload(ctx context.Context, sel ast.Sel
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "blockedBy":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._MoveClusterPayload_blockedBy(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._MoveClusterPayload_blockedBy(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "operation":
 			out.Values[i] = ec._MoveClusterPayload_operation(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -962,14 +959,10 @@ func (ec *executionContext) _MoveClusterPayload(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -980,8 +973,7 @@ func (ec *executionContext) _MoveWorkloadPayload(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, moveWorkloadPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1022,43 +1014,11 @@ func (ec *executionContext) _MoveWorkloadPayload(ctx context.Context, sel ast.Se
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "preview":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._MoveWorkloadPayload_preview(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._MoveWorkloadPayload_preview(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "operation":
 			out.Values[i] = ec._MoveWorkloadPayload_operation(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -1078,14 +1038,10 @@ func (ec *executionContext) _MoveWorkloadPayload(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }

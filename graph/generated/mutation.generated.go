@@ -5116,7 +5116,7 @@ func (ec *executionContext) _Warning_code(ctx context.Context, field graphql.Col
 	)
 }
 func (ec *executionContext) fieldContext_Warning_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Warning", field, false, false, errors.New("field of type WarningCode does not have child fields"))
+	return graphql.NewScalarFieldContext("Warning", field, false, false, "WarningCode")
 }
 
 func (ec *executionContext) _Warning_argument(ctx context.Context, field graphql.CollectedField, obj *write.Warning) (ret graphql.Marshaler) {
@@ -5139,7 +5139,7 @@ func (ec *executionContext) _Warning_argument(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_Warning_argument(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Warning", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Warning", field, false, false, "String")
 }
 
 func (ec *executionContext) _Warning_message(ctx context.Context, field graphql.CollectedField, obj *write.Warning) (ret graphql.Marshaler) {
@@ -5162,7 +5162,7 @@ func (ec *executionContext) _Warning_message(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Warning_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Warning", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Warning", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -5210,6 +5210,18 @@ func (ec *executionContext) unmarshalInputAnnotationInput(ctx context.Context, o
 	return it, nil
 }
 
+// UnmarshalAnnotationInput unmarshals raw into the AnnotationInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalAnnotationInput(ctx context.Context, raw any) (object.Pair, error) {
+	var out object.Pair
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "AnnotationInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputLabelInput(ctx context.Context, obj any) (object.Pair, error) {
 	var it object.Pair
 	if obj == nil {
@@ -5251,6 +5263,18 @@ func (ec *executionContext) unmarshalInputLabelInput(ctx context.Context, obj an
 	return it, nil
 }
 
+// UnmarshalLabelInput unmarshals raw into the LabelInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalLabelInput(ctx context.Context, raw any) (object.Pair, error) {
+	var out object.Pair
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "LabelInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -5268,8 +5292,7 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 	})
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		innerCtx := graphql.WithRootFieldContext(ctx, &graphql.RootFieldContext{
 			Object: field.Name,
@@ -5722,14 +5745,10 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5740,8 +5759,7 @@ func (ec *executionContext) _Warning(ctx context.Context, sel ast.SelectionSet, 
 	fields := graphql.CollectFields(ec.OperationContext, sel, warningImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -5770,14 +5788,10 @@ func (ec *executionContext) _Warning(ctx context.Context, sel ast.SelectionSet, 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5840,9 +5854,7 @@ func (ec *executionContext) marshalNWarningCode2githubᚗcomᚋkairshipᚑioᚋk
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "WarningCode!")
 	}
 	return res
 }

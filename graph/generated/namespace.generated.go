@@ -5,7 +5,6 @@ package generated
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -55,7 +54,7 @@ func (ec *executionContext) _Namespace_id(ctx context.Context, field graphql.Col
 	)
 }
 func (ec *executionContext) fieldContext_Namespace_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Namespace", field, true, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("Namespace", field, true, false, "ID")
 }
 
 func (ec *executionContext) _Namespace_instance(ctx context.Context, field graphql.CollectedField, obj *namespace.Namespace) (ret graphql.Marshaler) {
@@ -110,7 +109,7 @@ func (ec *executionContext) _Namespace_name(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_Namespace_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Namespace", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Namespace", field, true, false, "String")
 }
 
 func (ec *executionContext) _Namespace_phase(ctx context.Context, field graphql.CollectedField, obj *namespace.Namespace) (ret graphql.Marshaler) {
@@ -133,7 +132,7 @@ func (ec *executionContext) _Namespace_phase(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Namespace_phase(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Namespace", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Namespace", field, true, false, "String")
 }
 
 func (ec *executionContext) _Namespace_labels(ctx context.Context, field graphql.CollectedField, obj *namespace.Namespace) (ret graphql.Marshaler) {
@@ -220,7 +219,7 @@ func (ec *executionContext) _Namespace_createdAt(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_Namespace_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Namespace", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("Namespace", field, true, false, "Time")
 }
 
 func (ec *executionContext) _Namespace_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *namespace.Namespace) (ret graphql.Marshaler) {
@@ -243,7 +242,7 @@ func (ec *executionContext) _Namespace_resourceVersion(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_Namespace_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Namespace", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Namespace", field, true, false, "String")
 }
 
 func (ec *executionContext) _Namespace_manifest(ctx context.Context, field graphql.CollectedField, obj *namespace.Namespace) (ret graphql.Marshaler) {
@@ -266,7 +265,7 @@ func (ec *executionContext) _Namespace_manifest(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_Namespace_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Namespace", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("Namespace", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _Namespace_yaml(ctx context.Context, field graphql.CollectedField, obj *namespace.Namespace) (ret graphql.Marshaler) {
@@ -289,7 +288,7 @@ func (ec *executionContext) _Namespace_yaml(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_Namespace_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Namespace", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Namespace", field, true, false, "String")
 }
 
 func (ec *executionContext) _Namespace_freshness(ctx context.Context, field graphql.CollectedField, obj *namespace.Namespace) (ret graphql.Marshaler) {
@@ -440,7 +439,7 @@ func (ec *executionContext) _NamespaceConnection_totalCount(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_NamespaceConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NamespaceConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("NamespaceConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _NamespaceConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*namespace.Namespace]) (ret graphql.Marshaler) {
@@ -527,7 +526,7 @@ func (ec *executionContext) _NamespaceEdge_cursor(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_NamespaceEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NamespaceEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("NamespaceEdge", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -578,6 +577,18 @@ func (ec *executionContext) unmarshalInputNamespaceFilter(ctx context.Context, o
 	return it, nil
 }
 
+// UnmarshalNamespaceFilter unmarshals raw into the NamespaceFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalNamespaceFilter(ctx context.Context, raw any) (namespace.Filter, error) {
+	var out namespace.Filter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "NamespaceFilter", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputNamespaceOrder(ctx context.Context, obj any) (object.Order, error) {
 	var it object.Order
 	if obj == nil {
@@ -619,6 +630,18 @@ func (ec *executionContext) unmarshalInputNamespaceOrder(ctx context.Context, ob
 	return it, nil
 }
 
+// UnmarshalNamespaceOrder unmarshals raw into the NamespaceOrder input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalNamespaceOrder(ctx context.Context, raw any) (object.Order, error) {
+	var out object.Order
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "NamespaceOrder", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -633,8 +656,7 @@ func (ec *executionContext) _Namespace(ctx context.Context, sel ast.SelectionSet
 	fields := graphql.CollectFields(ec.OperationContext, sel, namespaceImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -645,43 +667,11 @@ func (ec *executionContext) _Namespace(ctx context.Context, sel ast.SelectionSet
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Namespace_instance(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Namespace_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "name":
 			out.Values[i] = ec._Namespace_name(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -736,14 +726,10 @@ func (ec *executionContext) _Namespace(ctx context.Context, sel ast.SelectionSet
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -754,8 +740,7 @@ func (ec *executionContext) _NamespaceConnection(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, namespaceConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -794,14 +779,10 @@ func (ec *executionContext) _NamespaceConnection(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -812,8 +793,7 @@ func (ec *executionContext) _NamespaceEdge(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, namespaceEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -837,14 +817,10 @@ func (ec *executionContext) _NamespaceEdge(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -871,23 +847,15 @@ func (ec *executionContext) marshalNNamespace2ᚕᚖgithubᚗcomᚋkairshipᚑio
 
 func (ec *executionContext) marshalNNamespace2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋnamespaceᚐNamespace(ctx context.Context, sel ast.SelectionSet, v *namespace.Namespace) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "Namespace!")
 		return graphql.Null
 	}
 	return ec._Namespace(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNNamespaceConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*namespace.Namespace]) graphql.Marshaler {
-	return ec._NamespaceConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNNamespaceConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*namespace.Namespace]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "NamespaceConnection!")
 		return graphql.Null
 	}
 	return ec._NamespaceConnection(ctx, sel, v)
@@ -911,9 +879,7 @@ func (ec *executionContext) marshalNNamespaceEdge2ᚕᚖgithubᚗcomᚋkairship�
 
 func (ec *executionContext) marshalNNamespaceEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*namespace.Namespace]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "NamespaceEdge!")
 		return graphql.Null
 	}
 	return ec._NamespaceEdge(ctx, sel, v)
@@ -929,9 +895,7 @@ func (ec *executionContext) marshalNNamespaceOrderField2githubᚗcomᚋkairship�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "NamespaceOrderField!")
 	}
 	return res
 }

@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -77,7 +76,7 @@ func (ec *executionContext) _CreateNamespacePayload_consistencyToken(ctx context
 	)
 }
 func (ec *executionContext) fieldContext_CreateNamespacePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreateNamespacePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CreateNamespacePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeleteNamespacePayload_deleted(ctx context.Context, field graphql.CollectedField, obj *namespaces.DeletePayload) (ret graphql.Marshaler) {
@@ -100,7 +99,7 @@ func (ec *executionContext) _DeleteNamespacePayload_deleted(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_DeleteNamespacePayload_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteNamespacePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteNamespacePayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _DeleteNamespacePayload_namespace(ctx context.Context, field graphql.CollectedField, obj *namespaces.DeletePayload) (ret graphql.Marshaler) {
@@ -155,7 +154,7 @@ func (ec *executionContext) _DeleteNamespacePayload_consistencyToken(ctx context
 	)
 }
 func (ec *executionContext) fieldContext_DeleteNamespacePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteNamespacePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteNamespacePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdateNamespacePayload_namespace(ctx context.Context, field graphql.CollectedField, obj *namespaces.Payload) (ret graphql.Marshaler) {
@@ -210,7 +209,7 @@ func (ec *executionContext) _UpdateNamespacePayload_consistencyToken(ctx context
 	)
 }
 func (ec *executionContext) fieldContext_UpdateNamespacePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateNamespacePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateNamespacePayload", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -279,6 +278,18 @@ func (ec *executionContext) unmarshalInputCreateNamespaceInput(ctx context.Conte
 	return it, nil
 }
 
+// UnmarshalCreateNamespaceInput unmarshals raw into the CreateNamespaceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateNamespaceInput(ctx context.Context, raw any) (namespaces.CreateInput, error) {
+	var out namespaces.CreateInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateNamespaceInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputDeleteNamespaceInput(ctx context.Context, obj any) (namespaces.DeleteInput, error) {
 	var it namespaces.DeleteInput
 	if obj == nil {
@@ -339,6 +350,18 @@ func (ec *executionContext) unmarshalInputDeleteNamespaceInput(ctx context.Conte
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalDeleteNamespaceInput unmarshals raw into the DeleteNamespaceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeleteNamespaceInput(ctx context.Context, raw any) (namespaces.DeleteInput, error) {
+	var out namespaces.DeleteInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteNamespaceInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputUpdateNamespaceInput(ctx context.Context, obj any) (namespaces.UpdateInput, error) {
@@ -403,6 +426,18 @@ func (ec *executionContext) unmarshalInputUpdateNamespaceInput(ctx context.Conte
 	return it, nil
 }
 
+// UnmarshalUpdateNamespaceInput unmarshals raw into the UpdateNamespaceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateNamespaceInput(ctx context.Context, raw any) (namespaces.UpdateInput, error) {
+	var out namespaces.UpdateInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateNamespaceInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -417,8 +452,7 @@ func (ec *executionContext) _CreateNamespacePayload(ctx context.Context, sel ast
 	fields := graphql.CollectFields(ec.OperationContext, sel, createNamespacePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -442,14 +476,10 @@ func (ec *executionContext) _CreateNamespacePayload(ctx context.Context, sel ast
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -460,8 +490,7 @@ func (ec *executionContext) _DeleteNamespacePayload(ctx context.Context, sel ast
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteNamespacePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -490,14 +519,10 @@ func (ec *executionContext) _DeleteNamespacePayload(ctx context.Context, sel ast
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -508,8 +533,7 @@ func (ec *executionContext) _UpdateNamespacePayload(ctx context.Context, sel ast
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateNamespacePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -533,14 +557,10 @@ func (ec *executionContext) _UpdateNamespacePayload(ctx context.Context, sel ast
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }

@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -45,7 +44,7 @@ func (ec *executionContext) _OperationCluster_name(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_OperationCluster_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationCluster", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationCluster", field, false, false, "String")
 }
 
 func (ec *executionContext) _OperationCluster_objects(ctx context.Context, field graphql.CollectedField, obj *operation.Cluster) (ret graphql.Marshaler) {
@@ -68,7 +67,7 @@ func (ec *executionContext) _OperationCluster_objects(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_OperationCluster_objects(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationCluster", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationCluster", field, false, false, "Int")
 }
 
 func (ec *executionContext) _OperationCluster_applied(ctx context.Context, field graphql.CollectedField, obj *operation.Cluster) (ret graphql.Marshaler) {
@@ -91,7 +90,7 @@ func (ec *executionContext) _OperationCluster_applied(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_OperationCluster_applied(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationCluster", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationCluster", field, false, false, "Int")
 }
 
 func (ec *executionContext) _OperationCluster_healthy(ctx context.Context, field graphql.CollectedField, obj *operation.Cluster) (ret graphql.Marshaler) {
@@ -114,7 +113,7 @@ func (ec *executionContext) _OperationCluster_healthy(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_OperationCluster_healthy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationCluster", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationCluster", field, false, false, "Int")
 }
 
 func (ec *executionContext) _OperationCluster_message(ctx context.Context, field graphql.CollectedField, obj *operation.Cluster) (ret graphql.Marshaler) {
@@ -137,7 +136,7 @@ func (ec *executionContext) _OperationCluster_message(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_OperationCluster_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationCluster", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationCluster", field, false, false, "String")
 }
 
 func (ec *executionContext) _OperationProgress_operation(ctx context.Context, field graphql.CollectedField, obj *operation.Progress) (ret graphql.Marshaler) {
@@ -160,7 +159,7 @@ func (ec *executionContext) _OperationProgress_operation(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_OperationProgress_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationProgress", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationProgress", field, false, false, "ID")
 }
 
 func (ec *executionContext) _OperationProgress_kind(ctx context.Context, field graphql.CollectedField, obj *operation.Progress) (ret graphql.Marshaler) {
@@ -183,7 +182,7 @@ func (ec *executionContext) _OperationProgress_kind(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_OperationProgress_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationProgress", field, false, false, errors.New("field of type OperationKind does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationProgress", field, false, false, "OperationKind")
 }
 
 func (ec *executionContext) _OperationProgress_instanceName(ctx context.Context, field graphql.CollectedField, obj *operation.Progress) (ret graphql.Marshaler) {
@@ -206,7 +205,7 @@ func (ec *executionContext) _OperationProgress_instanceName(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_OperationProgress_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationProgress", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationProgress", field, false, false, "String")
 }
 
 func (ec *executionContext) _OperationProgress_state(ctx context.Context, field graphql.CollectedField, obj *operation.Progress) (ret graphql.Marshaler) {
@@ -229,7 +228,7 @@ func (ec *executionContext) _OperationProgress_state(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_OperationProgress_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationProgress", field, false, false, errors.New("field of type OperationState does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationProgress", field, false, false, "OperationState")
 }
 
 func (ec *executionContext) _OperationProgress_reason(ctx context.Context, field graphql.CollectedField, obj *operation.Progress) (ret graphql.Marshaler) {
@@ -252,7 +251,7 @@ func (ec *executionContext) _OperationProgress_reason(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_OperationProgress_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationProgress", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationProgress", field, false, false, "String")
 }
 
 func (ec *executionContext) _OperationProgress_message(ctx context.Context, field graphql.CollectedField, obj *operation.Progress) (ret graphql.Marshaler) {
@@ -275,7 +274,7 @@ func (ec *executionContext) _OperationProgress_message(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_OperationProgress_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationProgress", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationProgress", field, false, false, "String")
 }
 
 func (ec *executionContext) _OperationProgress_steps(ctx context.Context, field graphql.CollectedField, obj *operation.Progress) (ret graphql.Marshaler) {
@@ -362,7 +361,7 @@ func (ec *executionContext) _OperationStep_name(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_OperationStep_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationStep", field, false, false, errors.New("field of type OperationStepName does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationStep", field, false, false, "OperationStepName")
 }
 
 func (ec *executionContext) _OperationStep_state(ctx context.Context, field graphql.CollectedField, obj *operation.Step) (ret graphql.Marshaler) {
@@ -385,7 +384,7 @@ func (ec *executionContext) _OperationStep_state(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_OperationStep_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationStep", field, false, false, errors.New("field of type OperationStepState does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationStep", field, false, false, "OperationStepState")
 }
 
 func (ec *executionContext) _OperationStep_message(ctx context.Context, field graphql.CollectedField, obj *operation.Step) (ret graphql.Marshaler) {
@@ -408,7 +407,7 @@ func (ec *executionContext) _OperationStep_message(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_OperationStep_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationStep", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationStep", field, false, false, "String")
 }
 
 func (ec *executionContext) _OperationStep_done(ctx context.Context, field graphql.CollectedField, obj *operation.Step) (ret graphql.Marshaler) {
@@ -431,7 +430,7 @@ func (ec *executionContext) _OperationStep_done(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_OperationStep_done(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationStep", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationStep", field, false, false, "Int")
 }
 
 func (ec *executionContext) _OperationStep_total(ctx context.Context, field graphql.CollectedField, obj *operation.Step) (ret graphql.Marshaler) {
@@ -454,7 +453,7 @@ func (ec *executionContext) _OperationStep_total(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_OperationStep_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OperationStep", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("OperationStep", field, false, false, "Int")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -475,8 +474,7 @@ func (ec *executionContext) _OperationCluster(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, operationClusterImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -515,14 +513,10 @@ func (ec *executionContext) _OperationCluster(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -533,8 +527,7 @@ func (ec *executionContext) _OperationProgress(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, operationProgressImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -588,14 +581,10 @@ func (ec *executionContext) _OperationProgress(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -606,8 +595,7 @@ func (ec *executionContext) _OperationStep(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, operationStepImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -646,14 +634,10 @@ func (ec *executionContext) _OperationStep(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -692,22 +676,14 @@ func (ec *executionContext) marshalNOperationKind2githubᚗcomᚋkairshipᚑio�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "OperationKind!")
 	}
 	return res
 }
 
-func (ec *executionContext) marshalNOperationProgress2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋoperationᚐProgress(ctx context.Context, sel ast.SelectionSet, v operation.Progress) graphql.Marshaler {
-	return ec._OperationProgress(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNOperationProgress2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋoperationᚐProgress(ctx context.Context, sel ast.SelectionSet, v *operation.Progress) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "OperationProgress!")
 		return graphql.Null
 	}
 	return ec._OperationProgress(ctx, sel, v)
@@ -723,9 +699,7 @@ func (ec *executionContext) marshalNOperationState2githubᚗcomᚋkairshipᚑio�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "OperationState!")
 	}
 	return res
 }
@@ -760,9 +734,7 @@ func (ec *executionContext) marshalNOperationStepName2githubᚗcomᚋkairshipᚑ
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "OperationStepName!")
 	}
 	return res
 }
@@ -777,9 +749,7 @@ func (ec *executionContext) marshalNOperationStepState2githubᚗcomᚋkairship�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "OperationStepState!")
 	}
 	return res
 }

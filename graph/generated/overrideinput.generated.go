@@ -72,6 +72,18 @@ func (ec *executionContext) unmarshalInputCommandArgsOverriderInput(ctx context.
 	return it, nil
 }
 
+// UnmarshalCommandArgsOverriderInput unmarshals raw into the CommandArgsOverriderInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCommandArgsOverriderInput(ctx context.Context, raw any) (v1alpha1.CommandArgsOverrider, error) {
+	var out v1alpha1.CommandArgsOverrider
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CommandArgsOverriderInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputFieldOverriderInput(ctx context.Context, obj any) (v1alpha1.FieldOverrider, error) {
 	var it v1alpha1.FieldOverrider
 	if obj == nil {
@@ -114,6 +126,18 @@ func (ec *executionContext) unmarshalInputFieldOverriderInput(ctx context.Contex
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalFieldOverriderInput unmarshals raw into the FieldOverriderInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalFieldOverriderInput(ctx context.Context, raw any) (v1alpha1.FieldOverrider, error) {
+	var out v1alpha1.FieldOverrider
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "FieldOverriderInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputImageOverriderInput(ctx context.Context, obj any) (v1alpha1.ImageOverrider, error) {
@@ -167,6 +191,18 @@ func (ec *executionContext) unmarshalInputImageOverriderInput(ctx context.Contex
 	return it, nil
 }
 
+// UnmarshalImageOverriderInput unmarshals raw into the ImageOverriderInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalImageOverriderInput(ctx context.Context, raw any) (v1alpha1.ImageOverrider, error) {
+	var out v1alpha1.ImageOverrider
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ImageOverriderInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputImagePredicateInput(ctx context.Context, obj any) (v1alpha1.ImagePredicate, error) {
 	var it v1alpha1.ImagePredicate
 	if obj == nil {
@@ -195,6 +231,18 @@ func (ec *executionContext) unmarshalInputImagePredicateInput(ctx context.Contex
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalImagePredicateInput unmarshals raw into the ImagePredicateInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalImagePredicateInput(ctx context.Context, raw any) (v1alpha1.ImagePredicate, error) {
+	var out v1alpha1.ImagePredicate
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ImagePredicateInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputJSONPatchOperationInput(ctx context.Context, obj any) (v1alpha1.JSONPatchOperation, error) {
@@ -241,6 +289,18 @@ func (ec *executionContext) unmarshalInputJSONPatchOperationInput(ctx context.Co
 	return it, nil
 }
 
+// UnmarshalJSONPatchOperationInput unmarshals raw into the JSONPatchOperationInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalJSONPatchOperationInput(ctx context.Context, raw any) (v1alpha1.JSONPatchOperation, error) {
+	var out v1alpha1.JSONPatchOperation
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "JSONPatchOperationInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputLabelAnnotationOverriderInput(ctx context.Context, obj any) (v1alpha1.LabelAnnotationOverrider, error) {
 	var it v1alpha1.LabelAnnotationOverrider
 	if obj == nil {
@@ -278,6 +338,18 @@ func (ec *executionContext) unmarshalInputLabelAnnotationOverriderInput(ctx cont
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalLabelAnnotationOverriderInput unmarshals raw into the LabelAnnotationOverriderInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalLabelAnnotationOverriderInput(ctx context.Context, raw any) (v1alpha1.LabelAnnotationOverrider, error) {
+	var out v1alpha1.LabelAnnotationOverrider
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "LabelAnnotationOverriderInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputOverrideSpecInput(ctx context.Context, obj any) (v1alpha1.OverrideSpec, error) {
@@ -329,6 +401,18 @@ func (ec *executionContext) unmarshalInputOverrideSpecInput(ctx context.Context,
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalOverrideSpecInput unmarshals raw into the OverrideSpecInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalOverrideSpecInput(ctx context.Context, raw any) (v1alpha1.OverrideSpec, error) {
+	var out v1alpha1.OverrideSpec
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "OverrideSpecInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputOverridersInput(ctx context.Context, obj any) (v1alpha1.Overriders, error) {
@@ -403,6 +487,18 @@ func (ec *executionContext) unmarshalInputOverridersInput(ctx context.Context, o
 	return it, nil
 }
 
+// UnmarshalOverridersInput unmarshals raw into the OverridersInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalOverridersInput(ctx context.Context, raw any) (v1alpha1.Overriders, error) {
+	var out v1alpha1.Overriders
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "OverridersInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputPlaintextOverriderInput(ctx context.Context, obj any) (v1alpha1.PlaintextOverrider, error) {
 	var it v1alpha1.PlaintextOverrider
 	if obj == nil {
@@ -447,6 +543,18 @@ func (ec *executionContext) unmarshalInputPlaintextOverriderInput(ctx context.Co
 	return it, nil
 }
 
+// UnmarshalPlaintextOverriderInput unmarshals raw into the PlaintextOverriderInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPlaintextOverriderInput(ctx context.Context, raw any) (v1alpha1.PlaintextOverrider, error) {
+	var out v1alpha1.PlaintextOverrider
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PlaintextOverriderInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputRuleWithClusterInput(ctx context.Context, obj any) (v1alpha1.RuleWithCluster, error) {
 	var it v1alpha1.RuleWithCluster
 	if obj == nil {
@@ -482,6 +590,18 @@ func (ec *executionContext) unmarshalInputRuleWithClusterInput(ctx context.Conte
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalRuleWithClusterInput unmarshals raw into the RuleWithClusterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRuleWithClusterInput(ctx context.Context, raw any) (v1alpha1.RuleWithCluster, error) {
+	var out v1alpha1.RuleWithCluster
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RuleWithClusterInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputYAMLPatchOperationInput(ctx context.Context, obj any) (v1alpha1.YAMLPatchOperation, error) {
@@ -526,6 +646,18 @@ func (ec *executionContext) unmarshalInputYAMLPatchOperationInput(ctx context.Co
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalYAMLPatchOperationInput unmarshals raw into the YAMLPatchOperationInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalYAMLPatchOperationInput(ctx context.Context, raw any) (v1alpha1.YAMLPatchOperation, error) {
+	var out v1alpha1.YAMLPatchOperation
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "YAMLPatchOperationInput", raw, &out)
+	return out, err
 }
 
 // endregion **************************** input.gotpl *****************************

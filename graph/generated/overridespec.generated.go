@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -51,7 +50,7 @@ func (ec *executionContext) _CommandArgsOverrider_containerName(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_CommandArgsOverrider_containerName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CommandArgsOverrider", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CommandArgsOverrider", field, false, false, "String")
 }
 
 func (ec *executionContext) _CommandArgsOverrider_operator(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.CommandArgsOverrider) (ret graphql.Marshaler) {
@@ -74,7 +73,7 @@ func (ec *executionContext) _CommandArgsOverrider_operator(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_CommandArgsOverrider_operator(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CommandArgsOverrider", field, false, false, errors.New("field of type OverriderOperator does not have child fields"))
+	return graphql.NewScalarFieldContext("CommandArgsOverrider", field, false, false, "OverriderOperator")
 }
 
 func (ec *executionContext) _CommandArgsOverrider_value(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.CommandArgsOverrider) (ret graphql.Marshaler) {
@@ -97,7 +96,7 @@ func (ec *executionContext) _CommandArgsOverrider_value(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_CommandArgsOverrider_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CommandArgsOverrider", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CommandArgsOverrider", field, false, false, "String")
 }
 
 func (ec *executionContext) _FieldOverrider_fieldPath(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.FieldOverrider) (ret graphql.Marshaler) {
@@ -120,7 +119,7 @@ func (ec *executionContext) _FieldOverrider_fieldPath(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_FieldOverrider_fieldPath(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FieldOverrider", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FieldOverrider", field, false, false, "String")
 }
 
 func (ec *executionContext) _FieldOverrider_json(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.FieldOverrider) (ret graphql.Marshaler) {
@@ -239,7 +238,7 @@ func (ec *executionContext) _ImageOverrider_component(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ImageOverrider_component(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ImageOverrider", field, false, false, errors.New("field of type ImageComponent does not have child fields"))
+	return graphql.NewScalarFieldContext("ImageOverrider", field, false, false, "ImageComponent")
 }
 
 func (ec *executionContext) _ImageOverrider_operator(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ImageOverrider) (ret graphql.Marshaler) {
@@ -262,7 +261,7 @@ func (ec *executionContext) _ImageOverrider_operator(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ImageOverrider_operator(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ImageOverrider", field, false, false, errors.New("field of type OverriderOperator does not have child fields"))
+	return graphql.NewScalarFieldContext("ImageOverrider", field, false, false, "OverriderOperator")
 }
 
 func (ec *executionContext) _ImageOverrider_value(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ImageOverrider) (ret graphql.Marshaler) {
@@ -285,7 +284,7 @@ func (ec *executionContext) _ImageOverrider_value(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ImageOverrider_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ImageOverrider", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ImageOverrider", field, false, false, "String")
 }
 
 func (ec *executionContext) _ImagePredicate_path(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ImagePredicate) (ret graphql.Marshaler) {
@@ -308,7 +307,7 @@ func (ec *executionContext) _ImagePredicate_path(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ImagePredicate_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ImagePredicate", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ImagePredicate", field, false, false, "String")
 }
 
 func (ec *executionContext) _JSONPatchOperation_subPath(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.JSONPatchOperation) (ret graphql.Marshaler) {
@@ -331,7 +330,7 @@ func (ec *executionContext) _JSONPatchOperation_subPath(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_JSONPatchOperation_subPath(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("JSONPatchOperation", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("JSONPatchOperation", field, false, false, "String")
 }
 
 func (ec *executionContext) _JSONPatchOperation_operator(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.JSONPatchOperation) (ret graphql.Marshaler) {
@@ -354,7 +353,7 @@ func (ec *executionContext) _JSONPatchOperation_operator(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_JSONPatchOperation_operator(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("JSONPatchOperation", field, false, false, errors.New("field of type OverriderOperator does not have child fields"))
+	return graphql.NewScalarFieldContext("JSONPatchOperation", field, false, false, "OverriderOperator")
 }
 
 func (ec *executionContext) _JSONPatchOperation_value(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.JSONPatchOperation) (ret graphql.Marshaler) {
@@ -377,7 +376,7 @@ func (ec *executionContext) _JSONPatchOperation_value(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_JSONPatchOperation_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("JSONPatchOperation", field, false, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("JSONPatchOperation", field, false, false, "JSON")
 }
 
 func (ec *executionContext) _LabelAnnotationOverrider_operator(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.LabelAnnotationOverrider) (ret graphql.Marshaler) {
@@ -400,7 +399,7 @@ func (ec *executionContext) _LabelAnnotationOverrider_operator(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_LabelAnnotationOverrider_operator(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LabelAnnotationOverrider", field, false, false, errors.New("field of type OverriderOperator does not have child fields"))
+	return graphql.NewScalarFieldContext("LabelAnnotationOverrider", field, false, false, "OverriderOperator")
 }
 
 func (ec *executionContext) _LabelAnnotationOverrider_value(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.LabelAnnotationOverrider) (ret graphql.Marshaler) {
@@ -807,7 +806,7 @@ func (ec *executionContext) _PlaintextOverrider_path(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_PlaintextOverrider_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PlaintextOverrider", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PlaintextOverrider", field, false, false, "String")
 }
 
 func (ec *executionContext) _PlaintextOverrider_operator(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.PlaintextOverrider) (ret graphql.Marshaler) {
@@ -830,7 +829,7 @@ func (ec *executionContext) _PlaintextOverrider_operator(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_PlaintextOverrider_operator(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PlaintextOverrider", field, false, false, errors.New("field of type OverriderOperator does not have child fields"))
+	return graphql.NewScalarFieldContext("PlaintextOverrider", field, false, false, "OverriderOperator")
 }
 
 func (ec *executionContext) _PlaintextOverrider_value(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.PlaintextOverrider) (ret graphql.Marshaler) {
@@ -853,7 +852,7 @@ func (ec *executionContext) _PlaintextOverrider_value(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_PlaintextOverrider_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PlaintextOverrider", field, false, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("PlaintextOverrider", field, false, false, "JSON")
 }
 
 func (ec *executionContext) _RuleWithCluster_targetCluster(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.RuleWithCluster) (ret graphql.Marshaler) {
@@ -940,7 +939,7 @@ func (ec *executionContext) _YAMLPatchOperation_subPath(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_YAMLPatchOperation_subPath(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("YAMLPatchOperation", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("YAMLPatchOperation", field, false, false, "String")
 }
 
 func (ec *executionContext) _YAMLPatchOperation_operator(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.YAMLPatchOperation) (ret graphql.Marshaler) {
@@ -963,7 +962,7 @@ func (ec *executionContext) _YAMLPatchOperation_operator(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_YAMLPatchOperation_operator(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("YAMLPatchOperation", field, false, false, errors.New("field of type OverriderOperator does not have child fields"))
+	return graphql.NewScalarFieldContext("YAMLPatchOperation", field, false, false, "OverriderOperator")
 }
 
 func (ec *executionContext) _YAMLPatchOperation_value(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.YAMLPatchOperation) (ret graphql.Marshaler) {
@@ -986,7 +985,7 @@ func (ec *executionContext) _YAMLPatchOperation_value(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_YAMLPatchOperation_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("YAMLPatchOperation", field, false, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("YAMLPatchOperation", field, false, false, "JSON")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -1007,8 +1006,7 @@ func (ec *executionContext) _CommandArgsOverrider(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, commandArgsOverriderImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1037,14 +1035,10 @@ func (ec *executionContext) _CommandArgsOverrider(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1055,8 +1049,7 @@ func (ec *executionContext) _FieldOverrider(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, fieldOverriderImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1085,14 +1078,10 @@ func (ec *executionContext) _FieldOverrider(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1103,8 +1092,7 @@ func (ec *executionContext) _ImageOverrider(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, imageOverriderImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1138,14 +1126,10 @@ func (ec *executionContext) _ImageOverrider(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1156,8 +1140,7 @@ func (ec *executionContext) _ImagePredicate(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, imagePredicateImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1176,14 +1159,10 @@ func (ec *executionContext) _ImagePredicate(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1194,8 +1173,7 @@ func (ec *executionContext) _JSONPatchOperation(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, jSONPatchOperationImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1224,14 +1202,10 @@ func (ec *executionContext) _JSONPatchOperation(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1242,8 +1216,7 @@ func (ec *executionContext) _LabelAnnotationOverrider(ctx context.Context, sel a
 	fields := graphql.CollectFields(ec.OperationContext, sel, labelAnnotationOverriderImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1254,43 +1227,11 @@ func (ec *executionContext) _LabelAnnotationOverrider(ctx context.Context, sel a
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "value":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._LabelAnnotationOverrider_value(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._LabelAnnotationOverrider_value(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -1300,14 +1241,10 @@ func (ec *executionContext) _LabelAnnotationOverrider(ctx context.Context, sel a
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1318,8 +1255,7 @@ func (ec *executionContext) _OverrideSpec(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, overrideSpecImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1353,14 +1289,10 @@ func (ec *executionContext) _OverrideSpec(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1371,8 +1303,7 @@ func (ec *executionContext) _Overriders(ctx context.Context, sel ast.SelectionSe
 	fields := graphql.CollectFields(ec.OperationContext, sel, overridersImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1421,14 +1352,10 @@ func (ec *executionContext) _Overriders(ctx context.Context, sel ast.SelectionSe
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1439,8 +1366,7 @@ func (ec *executionContext) _PlaintextOverrider(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, plaintextOverriderImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1469,14 +1395,10 @@ func (ec *executionContext) _PlaintextOverrider(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1487,8 +1409,7 @@ func (ec *executionContext) _RuleWithCluster(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, ruleWithClusterImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1512,14 +1433,10 @@ func (ec *executionContext) _RuleWithCluster(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1530,8 +1447,7 @@ func (ec *executionContext) _YAMLPatchOperation(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, yAMLPatchOperationImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1560,14 +1476,10 @@ func (ec *executionContext) _YAMLPatchOperation(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1625,9 +1537,7 @@ func (ec *executionContext) marshalNImageComponent2githubᚗcomᚋkarmadaᚑio�
 	_ = sel
 	res := policy.MarshalImageComponent(v)
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ImageComponent!")
 	}
 	return res
 }
@@ -1694,9 +1604,7 @@ func (ec *executionContext) marshalNLabelAnnotationOverrider2ᚕgithubᚗcomᚋk
 
 func (ec *executionContext) marshalNOverrideSpec2ᚖgithubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋpolicyᚋv1alpha1ᚐOverrideSpec(ctx context.Context, sel ast.SelectionSet, v *v1alpha1.OverrideSpec) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "OverrideSpec!")
 		return graphql.Null
 	}
 	return ec._OverrideSpec(ctx, sel, v)
@@ -1711,9 +1619,7 @@ func (ec *executionContext) marshalNOverriderOperator2githubᚗcomᚋkarmadaᚑi
 	_ = sel
 	res := policy.MarshalOverriderOperator(v)
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "OverriderOperator!")
 	}
 	return res
 }

@@ -111,7 +111,7 @@ func (ec *executionContext) _AppliedOverride_policyName(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_AppliedOverride_policyName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AppliedOverride", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("AppliedOverride", field, false, false, "String")
 }
 
 func (ec *executionContext) _AppliedOverride_policyNamespace(ctx context.Context, field graphql.CollectedField, obj *workload.Override) (ret graphql.Marshaler) {
@@ -134,7 +134,7 @@ func (ec *executionContext) _AppliedOverride_policyNamespace(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_AppliedOverride_policyNamespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AppliedOverride", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("AppliedOverride", field, true, false, "String")
 }
 
 func (ec *executionContext) _AppliedOverride_overriders(ctx context.Context, field graphql.CollectedField, obj *workload.Override) (ret graphql.Marshaler) {
@@ -189,7 +189,7 @@ func (ec *executionContext) _MemberObject_apiVersion(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_MemberObject_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberObject", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberObject", field, true, false, "String")
 }
 
 func (ec *executionContext) _MemberObject_kind(ctx context.Context, field graphql.CollectedField, obj *workload.MemberObject) (ret graphql.Marshaler) {
@@ -212,7 +212,7 @@ func (ec *executionContext) _MemberObject_kind(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_MemberObject_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberObject", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberObject", field, true, false, "String")
 }
 
 func (ec *executionContext) _MemberObject_namespace(ctx context.Context, field graphql.CollectedField, obj *workload.MemberObject) (ret graphql.Marshaler) {
@@ -235,7 +235,7 @@ func (ec *executionContext) _MemberObject_namespace(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_MemberObject_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberObject", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberObject", field, true, false, "String")
 }
 
 func (ec *executionContext) _MemberObject_name(ctx context.Context, field graphql.CollectedField, obj *workload.MemberObject) (ret graphql.Marshaler) {
@@ -258,7 +258,7 @@ func (ec *executionContext) _MemberObject_name(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_MemberObject_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberObject", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberObject", field, true, false, "String")
 }
 
 func (ec *executionContext) _MemberObject_uid(ctx context.Context, field graphql.CollectedField, obj *workload.MemberObject) (ret graphql.Marshaler) {
@@ -281,7 +281,7 @@ func (ec *executionContext) _MemberObject_uid(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_MemberObject_uid(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberObject", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberObject", field, true, false, "String")
 }
 
 func (ec *executionContext) _MemberObject_images(ctx context.Context, field graphql.CollectedField, obj *workload.MemberObject) (ret graphql.Marshaler) {
@@ -304,7 +304,7 @@ func (ec *executionContext) _MemberObject_images(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_MemberObject_images(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberObject", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberObject", field, true, false, "String")
 }
 
 func (ec *executionContext) _MemberObject_pods(ctx context.Context, field graphql.CollectedField, obj *workload.MemberObject) (ret graphql.Marshaler) {
@@ -371,7 +371,7 @@ func (ec *executionContext) _MemberObject_createdAt(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_MemberObject_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberObject", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberObject", field, true, false, "Time")
 }
 
 func (ec *executionContext) _MemberObject_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *workload.MemberObject) (ret graphql.Marshaler) {
@@ -394,7 +394,7 @@ func (ec *executionContext) _MemberObject_resourceVersion(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_MemberObject_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberObject", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberObject", field, true, false, "String")
 }
 
 func (ec *executionContext) _MemberObject_manifest(ctx context.Context, field graphql.CollectedField, obj *workload.MemberObject) (ret graphql.Marshaler) {
@@ -417,7 +417,7 @@ func (ec *executionContext) _MemberObject_manifest(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_MemberObject_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberObject", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberObject", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _MemberObject_yaml(ctx context.Context, field graphql.CollectedField, obj *workload.MemberObject) (ret graphql.Marshaler) {
@@ -440,7 +440,7 @@ func (ec *executionContext) _MemberObject_yaml(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_MemberObject_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberObject", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberObject", field, true, false, "String")
 }
 
 func (ec *executionContext) _MemberObject_freshness(ctx context.Context, field graphql.CollectedField, obj *workload.MemberObject) (ret graphql.Marshaler) {
@@ -495,7 +495,7 @@ func (ec *executionContext) _Placement_clusterName(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_Placement_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Placement", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Placement", field, false, false, "String")
 }
 
 func (ec *executionContext) _Placement_memberCluster(ctx context.Context, field graphql.CollectedField, obj *workload.Placement) (ret graphql.Marshaler) {
@@ -550,7 +550,7 @@ func (ec *executionContext) _Placement_desired(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_Placement_desired(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Placement", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("Placement", field, false, false, "Int")
 }
 
 func (ec *executionContext) _Placement_ready(ctx context.Context, field graphql.CollectedField, obj *workload.Placement) (ret graphql.Marshaler) {
@@ -573,7 +573,7 @@ func (ec *executionContext) _Placement_ready(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Placement_ready(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Placement", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("Placement", field, false, false, "Int")
 }
 
 func (ec *executionContext) _Placement_available(ctx context.Context, field graphql.CollectedField, obj *workload.Placement) (ret graphql.Marshaler) {
@@ -596,7 +596,7 @@ func (ec *executionContext) _Placement_available(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_Placement_available(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Placement", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("Placement", field, false, false, "Int")
 }
 
 func (ec *executionContext) _Placement_updated(ctx context.Context, field graphql.CollectedField, obj *workload.Placement) (ret graphql.Marshaler) {
@@ -619,7 +619,7 @@ func (ec *executionContext) _Placement_updated(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_Placement_updated(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Placement", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("Placement", field, false, false, "Int")
 }
 
 func (ec *executionContext) _Placement_scheduled(ctx context.Context, field graphql.CollectedField, obj *workload.Placement) (ret graphql.Marshaler) {
@@ -642,7 +642,7 @@ func (ec *executionContext) _Placement_scheduled(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_Placement_scheduled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Placement", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("Placement", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _Placement_evicting(ctx context.Context, field graphql.CollectedField, obj *workload.Placement) (ret graphql.Marshaler) {
@@ -665,7 +665,7 @@ func (ec *executionContext) _Placement_evicting(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_Placement_evicting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Placement", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("Placement", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _Placement_suspended(ctx context.Context, field graphql.CollectedField, obj *workload.Placement) (ret graphql.Marshaler) {
@@ -688,7 +688,7 @@ func (ec *executionContext) _Placement_suspended(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_Placement_suspended(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Placement", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("Placement", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _Placement_stale(ctx context.Context, field graphql.CollectedField, obj *workload.Placement) (ret graphql.Marshaler) {
@@ -711,7 +711,7 @@ func (ec *executionContext) _Placement_stale(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Placement_stale(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Placement", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("Placement", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _Placement_applied(ctx context.Context, field graphql.CollectedField, obj *workload.Placement) (ret graphql.Marshaler) {
@@ -734,7 +734,7 @@ func (ec *executionContext) _Placement_applied(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_Placement_applied(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Placement", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("Placement", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _Placement_health(ctx context.Context, field graphql.CollectedField, obj *workload.Placement) (ret graphql.Marshaler) {
@@ -757,7 +757,7 @@ func (ec *executionContext) _Placement_health(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_Placement_health(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Placement", field, false, false, errors.New("field of type WorkloadHealth does not have child fields"))
+	return graphql.NewScalarFieldContext("Placement", field, false, false, "WorkloadHealth")
 }
 
 func (ec *executionContext) _Placement_message(ctx context.Context, field graphql.CollectedField, obj *workload.Placement) (ret graphql.Marshaler) {
@@ -780,7 +780,7 @@ func (ec *executionContext) _Placement_message(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_Placement_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Placement", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Placement", field, true, false, "String")
 }
 
 func (ec *executionContext) _Placement_overrides(ctx context.Context, field graphql.CollectedField, obj *workload.Placement) (ret graphql.Marshaler) {
@@ -897,50 +897,17 @@ func (ec *executionContext) _AppliedOverride(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, appliedOverrideImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("AppliedOverride")
 		case "policy":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._AppliedOverride_policy(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._AppliedOverride_policy(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "policyName":
 			out.Values[i] = ec._AppliedOverride_policyName(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -965,14 +932,10 @@ func (ec *executionContext) _AppliedOverride(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -983,8 +946,7 @@ func (ec *executionContext) _MemberObject(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, memberObjectImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1020,43 +982,11 @@ func (ec *executionContext) _MemberObject(ctx context.Context, sel ast.Selection
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "pods":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._MemberObject_pods(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._MemberObject_pods(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "createdAt":
 			out.Values[i] = ec._MemberObject_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -1091,14 +1021,10 @@ func (ec *executionContext) _MemberObject(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1109,8 +1035,7 @@ func (ec *executionContext) _Placement(ctx context.Context, sel ast.SelectionSet
 	fields := graphql.CollectFields(ec.OperationContext, sel, placementImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1121,43 +1046,11 @@ func (ec *executionContext) _Placement(ctx context.Context, sel ast.SelectionSet
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "memberCluster":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Placement_memberCluster(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Placement_memberCluster(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "desired":
 			out.Values[i] = ec._Placement_desired(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -1214,119 +1107,23 @@ func (ec *executionContext) _Placement(ctx context.Context, sel ast.SelectionSet
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "overrides":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Placement_overrides(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Placement_overrides(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "object":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Placement_object(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Placement_object(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "drift":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Placement_drift(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Placement_drift(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -1336,14 +1133,10 @@ func (ec *executionContext) _Placement(ctx context.Context, sel ast.SelectionSet
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }

@@ -5,7 +5,6 @@ package generated
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -127,7 +126,7 @@ func (ec *executionContext) _ComputeResources_cpu(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ComputeResources_cpu(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ComputeResources", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("ComputeResources", field, false, false, "Float")
 }
 
 func (ec *executionContext) _ComputeResources_memory(ctx context.Context, field graphql.CollectedField, obj *object.ComputeResources) (ret graphql.Marshaler) {
@@ -150,7 +149,7 @@ func (ec *executionContext) _ComputeResources_memory(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ComputeResources_memory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ComputeResources", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("ComputeResources", field, false, false, "Float")
 }
 
 func (ec *executionContext) _ContainerTermination_exitCode(ctx context.Context, field graphql.CollectedField, obj *pod.Termination) (ret graphql.Marshaler) {
@@ -173,7 +172,7 @@ func (ec *executionContext) _ContainerTermination_exitCode(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_ContainerTermination_exitCode(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContainerTermination", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ContainerTermination", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ContainerTermination_signal(ctx context.Context, field graphql.CollectedField, obj *pod.Termination) (ret graphql.Marshaler) {
@@ -196,7 +195,7 @@ func (ec *executionContext) _ContainerTermination_signal(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ContainerTermination_signal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContainerTermination", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ContainerTermination", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ContainerTermination_reason(ctx context.Context, field graphql.CollectedField, obj *pod.Termination) (ret graphql.Marshaler) {
@@ -219,7 +218,7 @@ func (ec *executionContext) _ContainerTermination_reason(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ContainerTermination_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContainerTermination", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ContainerTermination", field, false, false, "String")
 }
 
 func (ec *executionContext) _ContainerTermination_message(ctx context.Context, field graphql.CollectedField, obj *pod.Termination) (ret graphql.Marshaler) {
@@ -242,7 +241,7 @@ func (ec *executionContext) _ContainerTermination_message(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ContainerTermination_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContainerTermination", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ContainerTermination", field, false, false, "String")
 }
 
 func (ec *executionContext) _ContainerTermination_startedAt(ctx context.Context, field graphql.CollectedField, obj *pod.Termination) (ret graphql.Marshaler) {
@@ -265,7 +264,7 @@ func (ec *executionContext) _ContainerTermination_startedAt(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_ContainerTermination_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContainerTermination", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("ContainerTermination", field, false, false, "Time")
 }
 
 func (ec *executionContext) _ContainerTermination_finishedAt(ctx context.Context, field graphql.CollectedField, obj *pod.Termination) (ret graphql.Marshaler) {
@@ -288,7 +287,7 @@ func (ec *executionContext) _ContainerTermination_finishedAt(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_ContainerTermination_finishedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContainerTermination", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("ContainerTermination", field, false, false, "Time")
 }
 
 func (ec *executionContext) _Pod_instance(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -343,7 +342,7 @@ func (ec *executionContext) _Pod_clusterName(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Pod_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Pod", field, true, false, "String")
 }
 
 func (ec *executionContext) _Pod_memberCluster(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -398,7 +397,7 @@ func (ec *executionContext) _Pod_namespace(ctx context.Context, field graphql.Co
 	)
 }
 func (ec *executionContext) fieldContext_Pod_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Pod", field, true, false, "String")
 }
 
 func (ec *executionContext) _Pod_name(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -421,7 +420,7 @@ func (ec *executionContext) _Pod_name(ctx context.Context, field graphql.Collect
 	)
 }
 func (ec *executionContext) fieldContext_Pod_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Pod", field, true, false, "String")
 }
 
 func (ec *executionContext) _Pod_uid(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -444,7 +443,7 @@ func (ec *executionContext) _Pod_uid(ctx context.Context, field graphql.Collecte
 	)
 }
 func (ec *executionContext) fieldContext_Pod_uid(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Pod", field, true, false, "String")
 }
 
 func (ec *executionContext) _Pod_labels(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -499,7 +498,7 @@ func (ec *executionContext) _Pod_phase(ctx context.Context, field graphql.Collec
 	)
 }
 func (ec *executionContext) fieldContext_Pod_phase(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type PodPhase does not have child fields"))
+	return graphql.NewScalarFieldContext("Pod", field, true, false, "PodPhase")
 }
 
 func (ec *executionContext) _Pod_ready(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -522,7 +521,7 @@ func (ec *executionContext) _Pod_ready(ctx context.Context, field graphql.Collec
 	)
 }
 func (ec *executionContext) fieldContext_Pod_ready(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("Pod", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _Pod_restarts(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -545,7 +544,7 @@ func (ec *executionContext) _Pod_restarts(ctx context.Context, field graphql.Col
 	)
 }
 func (ec *executionContext) fieldContext_Pod_restarts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("Pod", field, true, false, "Int")
 }
 
 func (ec *executionContext) _Pod_nodeName(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -568,7 +567,7 @@ func (ec *executionContext) _Pod_nodeName(ctx context.Context, field graphql.Col
 	)
 }
 func (ec *executionContext) fieldContext_Pod_nodeName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Pod", field, true, false, "String")
 }
 
 func (ec *executionContext) _Pod_podIP(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -591,7 +590,7 @@ func (ec *executionContext) _Pod_podIP(ctx context.Context, field graphql.Collec
 	)
 }
 func (ec *executionContext) fieldContext_Pod_podIP(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Pod", field, true, false, "String")
 }
 
 func (ec *executionContext) _Pod_message(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -614,7 +613,7 @@ func (ec *executionContext) _Pod_message(ctx context.Context, field graphql.Coll
 	)
 }
 func (ec *executionContext) fieldContext_Pod_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Pod", field, true, false, "String")
 }
 
 func (ec *executionContext) _Pod_images(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -637,7 +636,7 @@ func (ec *executionContext) _Pod_images(ctx context.Context, field graphql.Colle
 	)
 }
 func (ec *executionContext) fieldContext_Pod_images(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Pod", field, true, false, "String")
 }
 
 func (ec *executionContext) _Pod_conditions(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -788,7 +787,7 @@ func (ec *executionContext) _Pod_createdAt(ctx context.Context, field graphql.Co
 	)
 }
 func (ec *executionContext) fieldContext_Pod_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("Pod", field, true, false, "Time")
 }
 
 func (ec *executionContext) _Pod_manifest(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -811,7 +810,7 @@ func (ec *executionContext) _Pod_manifest(ctx context.Context, field graphql.Col
 	)
 }
 func (ec *executionContext) fieldContext_Pod_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("Pod", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _Pod_logs(ctx context.Context, field graphql.CollectedField, obj *pod.Pod) (ret graphql.Marshaler) {
@@ -1006,7 +1005,7 @@ func (ec *executionContext) _PodConnection_totalCount(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_PodConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PodConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PodConnection_facets(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*pod.Pod]) (ret graphql.Marshaler) {
@@ -1105,7 +1104,7 @@ func (ec *executionContext) _PodContainer_name(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_PodContainer_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodContainer", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodContainer", field, false, false, "String")
 }
 
 func (ec *executionContext) _PodContainer_type(ctx context.Context, field graphql.CollectedField, obj *pod.Container) (ret graphql.Marshaler) {
@@ -1128,7 +1127,7 @@ func (ec *executionContext) _PodContainer_type(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_PodContainer_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodContainer", field, false, false, errors.New("field of type PodContainerType does not have child fields"))
+	return graphql.NewScalarFieldContext("PodContainer", field, false, false, "PodContainerType")
 }
 
 func (ec *executionContext) _PodContainer_image(ctx context.Context, field graphql.CollectedField, obj *pod.Container) (ret graphql.Marshaler) {
@@ -1151,7 +1150,7 @@ func (ec *executionContext) _PodContainer_image(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_PodContainer_image(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodContainer", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodContainer", field, false, false, "String")
 }
 
 func (ec *executionContext) _PodContainer_imageID(ctx context.Context, field graphql.CollectedField, obj *pod.Container) (ret graphql.Marshaler) {
@@ -1174,7 +1173,7 @@ func (ec *executionContext) _PodContainer_imageID(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_PodContainer_imageID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodContainer", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodContainer", field, false, false, "String")
 }
 
 func (ec *executionContext) _PodContainer_ready(ctx context.Context, field graphql.CollectedField, obj *pod.Container) (ret graphql.Marshaler) {
@@ -1197,7 +1196,7 @@ func (ec *executionContext) _PodContainer_ready(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_PodContainer_ready(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodContainer", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PodContainer", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _PodContainer_restarts(ctx context.Context, field graphql.CollectedField, obj *pod.Container) (ret graphql.Marshaler) {
@@ -1220,7 +1219,7 @@ func (ec *executionContext) _PodContainer_restarts(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_PodContainer_restarts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodContainer", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PodContainer", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PodContainer_state(ctx context.Context, field graphql.CollectedField, obj *pod.Container) (ret graphql.Marshaler) {
@@ -1243,7 +1242,7 @@ func (ec *executionContext) _PodContainer_state(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_PodContainer_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodContainer", field, false, false, errors.New("field of type PodContainerState does not have child fields"))
+	return graphql.NewScalarFieldContext("PodContainer", field, false, false, "PodContainerState")
 }
 
 func (ec *executionContext) _PodContainer_reason(ctx context.Context, field graphql.CollectedField, obj *pod.Container) (ret graphql.Marshaler) {
@@ -1266,7 +1265,7 @@ func (ec *executionContext) _PodContainer_reason(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_PodContainer_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodContainer", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodContainer", field, false, false, "String")
 }
 
 func (ec *executionContext) _PodContainer_message(ctx context.Context, field graphql.CollectedField, obj *pod.Container) (ret graphql.Marshaler) {
@@ -1289,7 +1288,7 @@ func (ec *executionContext) _PodContainer_message(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_PodContainer_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodContainer", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodContainer", field, false, false, "String")
 }
 
 func (ec *executionContext) _PodContainer_startedAt(ctx context.Context, field graphql.CollectedField, obj *pod.Container) (ret graphql.Marshaler) {
@@ -1312,7 +1311,7 @@ func (ec *executionContext) _PodContainer_startedAt(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_PodContainer_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodContainer", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("PodContainer", field, false, false, "Time")
 }
 
 func (ec *executionContext) _PodContainer_termination(ctx context.Context, field graphql.CollectedField, obj *pod.Container) (ret graphql.Marshaler) {
@@ -1495,7 +1494,7 @@ func (ec *executionContext) _PodEdge_cursor(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_PodEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _PodFacet_field(ctx context.Context, field graphql.CollectedField, obj *projection.PodFacet) (ret graphql.Marshaler) {
@@ -1518,7 +1517,7 @@ func (ec *executionContext) _PodFacet_field(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_PodFacet_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodFacet", field, false, false, errors.New("field of type PodFacetField does not have child fields"))
+	return graphql.NewScalarFieldContext("PodFacet", field, false, false, "PodFacetField")
 }
 
 func (ec *executionContext) _PodFacet_values(ctx context.Context, field graphql.CollectedField, obj *projection.PodFacet) (ret graphql.Marshaler) {
@@ -1573,7 +1572,7 @@ func (ec *executionContext) _PodFacet_totalValues(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_PodFacet_totalValues(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodFacet", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PodFacet", field, false, false, "Int")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -1680,6 +1679,18 @@ func (ec *executionContext) unmarshalInputPodFilter(ctx context.Context, obj any
 	return it, nil
 }
 
+// UnmarshalPodFilter unmarshals raw into the PodFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPodFilter(ctx context.Context, raw any) (pod.Filter, error) {
+	var out pod.Filter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PodFilter", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputPodOrder(ctx context.Context, obj any) (pod.Order, error) {
 	var it pod.Order
 	if obj == nil {
@@ -1721,6 +1732,18 @@ func (ec *executionContext) unmarshalInputPodOrder(ctx context.Context, obj any)
 	return it, nil
 }
 
+// UnmarshalPodOrder unmarshals raw into the PodOrder input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPodOrder(ctx context.Context, raw any) (pod.Order, error) {
+	var out pod.Order
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PodOrder", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -1735,8 +1758,7 @@ func (ec *executionContext) _ComputeResources(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, computeResourcesImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1760,14 +1782,10 @@ func (ec *executionContext) _ComputeResources(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1778,8 +1796,7 @@ func (ec *executionContext) _ContainerTermination(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, containerTerminationImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1823,14 +1840,10 @@ func (ec *executionContext) _ContainerTermination(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1841,93 +1854,28 @@ func (ec *executionContext) _Pod(ctx context.Context, sel ast.SelectionSet, obj 
 	fields := graphql.CollectFields(ec.OperationContext, sel, podImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("Pod")
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Pod_instance(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Pod_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "clusterName":
 			out.Values[i] = ec._Pod_clusterName(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "memberCluster":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Pod_memberCluster(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Pod_memberCluster(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "namespace":
 			out.Values[i] = ec._Pod_namespace(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -2014,81 +1962,17 @@ func (ec *executionContext) _Pod(ctx context.Context, sel ast.SelectionSet, obj 
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "logs":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Pod_logs(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Pod_logs(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "usage":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Pod_usage(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Pod_usage(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -2098,14 +1982,10 @@ func (ec *executionContext) _Pod(ctx context.Context, sel ast.SelectionSet, obj 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2116,8 +1996,7 @@ func (ec *executionContext) _PodConnection(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, podConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2143,43 +2022,11 @@ func (ec *executionContext) _PodConnection(ctx context.Context, sel ast.Selectio
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "facets":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._PodConnection_facets(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._PodConnection_facets(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "freshness":
 			out.Values[i] = ec._PodConnection_freshness(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -2194,14 +2041,10 @@ func (ec *executionContext) _PodConnection(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2212,8 +2055,7 @@ func (ec *executionContext) _PodContainer(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, podContainerImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2297,14 +2139,10 @@ func (ec *executionContext) _PodContainer(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2315,8 +2153,7 @@ func (ec *executionContext) _PodEdge(ctx context.Context, sel ast.SelectionSet, 
 	fields := graphql.CollectFields(ec.OperationContext, sel, podEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2340,14 +2177,10 @@ func (ec *executionContext) _PodEdge(ctx context.Context, sel ast.SelectionSet, 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2358,8 +2191,7 @@ func (ec *executionContext) _PodFacet(ctx context.Context, sel ast.SelectionSet,
 	fields := graphql.CollectFields(ec.OperationContext, sel, podFacetImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2388,14 +2220,10 @@ func (ec *executionContext) _PodFacet(ctx context.Context, sel ast.SelectionSet,
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2446,23 +2274,15 @@ func (ec *executionContext) marshalNPod2ᚕᚖgithubᚗcomᚋkairshipᚑioᚋkai
 
 func (ec *executionContext) marshalNPod2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpodᚐPod(ctx context.Context, sel ast.SelectionSet, v *pod.Pod) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "Pod!")
 		return graphql.Null
 	}
 	return ec._Pod(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPodConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*pod.Pod]) graphql.Marshaler {
-	return ec._PodConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNPodConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*pod.Pod]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "PodConnection!")
 		return graphql.Null
 	}
 	return ec._PodConnection(ctx, sel, v)
@@ -2498,9 +2318,7 @@ func (ec *executionContext) marshalNPodContainerState2githubᚗcomᚋkairshipᚑ
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PodContainerState!")
 	}
 	return res
 }
@@ -2515,9 +2333,7 @@ func (ec *executionContext) marshalNPodContainerType2githubᚗcomᚋkairshipᚑi
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PodContainerType!")
 	}
 	return res
 }
@@ -2540,9 +2356,7 @@ func (ec *executionContext) marshalNPodEdge2ᚕᚖgithubᚗcomᚋkairshipᚑio�
 
 func (ec *executionContext) marshalNPodEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*pod.Pod]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "PodEdge!")
 		return graphql.Null
 	}
 	return ec._PodEdge(ctx, sel, v)
@@ -2578,9 +2392,7 @@ func (ec *executionContext) marshalNPodFacetField2githubᚗcomᚋkairshipᚑio�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PodFacetField!")
 	}
 	return res
 }
@@ -2625,9 +2437,7 @@ func (ec *executionContext) marshalNPodOrderField2githubᚗcomᚋkairshipᚑio�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PodOrderField!")
 	}
 	return res
 }
@@ -2642,9 +2452,7 @@ func (ec *executionContext) marshalNPodPhase2githubᚗcomᚋkairshipᚑioᚋkair
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PodPhase!")
 	}
 	return res
 }

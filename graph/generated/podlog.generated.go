@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -47,7 +46,7 @@ func (ec *executionContext) _PodLogEvent_type(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_PodLogEvent_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogEvent", field, false, false, errors.New("field of type PodLogEventType does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogEvent", field, false, false, "PodLogEventType")
 }
 
 func (ec *executionContext) _PodLogEvent_time(ctx context.Context, field graphql.CollectedField, obj *podlog.Event) (ret graphql.Marshaler) {
@@ -70,7 +69,7 @@ func (ec *executionContext) _PodLogEvent_time(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_PodLogEvent_time(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogEvent", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogEvent", field, false, false, "Time")
 }
 
 func (ec *executionContext) _PodLogEvent_clusterName(ctx context.Context, field graphql.CollectedField, obj *podlog.Event) (ret graphql.Marshaler) {
@@ -93,7 +92,7 @@ func (ec *executionContext) _PodLogEvent_clusterName(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_PodLogEvent_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogEvent", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogEvent", field, true, false, "String")
 }
 
 func (ec *executionContext) _PodLogEvent_podName(ctx context.Context, field graphql.CollectedField, obj *podlog.Event) (ret graphql.Marshaler) {
@@ -116,7 +115,7 @@ func (ec *executionContext) _PodLogEvent_podName(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_PodLogEvent_podName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogEvent", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogEvent", field, true, false, "String")
 }
 
 func (ec *executionContext) _PodLogEvent_containerName(ctx context.Context, field graphql.CollectedField, obj *podlog.Event) (ret graphql.Marshaler) {
@@ -139,7 +138,7 @@ func (ec *executionContext) _PodLogEvent_containerName(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_PodLogEvent_containerName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogEvent", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogEvent", field, true, false, "String")
 }
 
 func (ec *executionContext) _PodLogEvent_line(ctx context.Context, field graphql.CollectedField, obj *podlog.Event) (ret graphql.Marshaler) {
@@ -162,7 +161,7 @@ func (ec *executionContext) _PodLogEvent_line(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_PodLogEvent_line(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogEvent", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogEvent", field, true, false, "String")
 }
 
 func (ec *executionContext) _PodLogEvent_truncated(ctx context.Context, field graphql.CollectedField, obj *podlog.Event) (ret graphql.Marshaler) {
@@ -185,7 +184,7 @@ func (ec *executionContext) _PodLogEvent_truncated(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_PodLogEvent_truncated(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogEvent", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogEvent", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _PodLogEvent_message(ctx context.Context, field graphql.CollectedField, obj *podlog.Event) (ret graphql.Marshaler) {
@@ -208,7 +207,7 @@ func (ec *executionContext) _PodLogEvent_message(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_PodLogEvent_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogEvent", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogEvent", field, false, false, "String")
 }
 
 func (ec *executionContext) _PodLogLine_time(ctx context.Context, field graphql.CollectedField, obj *podlog.Line) (ret graphql.Marshaler) {
@@ -231,7 +230,7 @@ func (ec *executionContext) _PodLogLine_time(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_PodLogLine_time(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogLine", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogLine", field, false, false, "Time")
 }
 
 func (ec *executionContext) _PodLogLine_clusterName(ctx context.Context, field graphql.CollectedField, obj *podlog.Line) (ret graphql.Marshaler) {
@@ -254,7 +253,7 @@ func (ec *executionContext) _PodLogLine_clusterName(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_PodLogLine_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogLine", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogLine", field, true, false, "String")
 }
 
 func (ec *executionContext) _PodLogLine_podName(ctx context.Context, field graphql.CollectedField, obj *podlog.Line) (ret graphql.Marshaler) {
@@ -277,7 +276,7 @@ func (ec *executionContext) _PodLogLine_podName(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_PodLogLine_podName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogLine", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogLine", field, true, false, "String")
 }
 
 func (ec *executionContext) _PodLogLine_containerName(ctx context.Context, field graphql.CollectedField, obj *podlog.Line) (ret graphql.Marshaler) {
@@ -300,7 +299,7 @@ func (ec *executionContext) _PodLogLine_containerName(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_PodLogLine_containerName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogLine", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogLine", field, true, false, "String")
 }
 
 func (ec *executionContext) _PodLogLine_line(ctx context.Context, field graphql.CollectedField, obj *podlog.Line) (ret graphql.Marshaler) {
@@ -323,7 +322,7 @@ func (ec *executionContext) _PodLogLine_line(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_PodLogLine_line(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogLine", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogLine", field, false, false, "String")
 }
 
 func (ec *executionContext) _PodLogLine_truncated(ctx context.Context, field graphql.CollectedField, obj *podlog.Line) (ret graphql.Marshaler) {
@@ -346,7 +345,7 @@ func (ec *executionContext) _PodLogLine_truncated(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_PodLogLine_truncated(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogLine", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogLine", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _PodLogOmission_clusterName(ctx context.Context, field graphql.CollectedField, obj *podlog.Omission) (ret graphql.Marshaler) {
@@ -369,7 +368,7 @@ func (ec *executionContext) _PodLogOmission_clusterName(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_PodLogOmission_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogOmission", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogOmission", field, true, false, "String")
 }
 
 func (ec *executionContext) _PodLogOmission_podName(ctx context.Context, field graphql.CollectedField, obj *podlog.Omission) (ret graphql.Marshaler) {
@@ -392,7 +391,7 @@ func (ec *executionContext) _PodLogOmission_podName(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_PodLogOmission_podName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogOmission", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogOmission", field, true, false, "String")
 }
 
 func (ec *executionContext) _PodLogOmission_containerName(ctx context.Context, field graphql.CollectedField, obj *podlog.Omission) (ret graphql.Marshaler) {
@@ -415,7 +414,7 @@ func (ec *executionContext) _PodLogOmission_containerName(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_PodLogOmission_containerName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogOmission", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogOmission", field, true, false, "String")
 }
 
 func (ec *executionContext) _PodLogOmission_message(ctx context.Context, field graphql.CollectedField, obj *podlog.Omission) (ret graphql.Marshaler) {
@@ -438,7 +437,7 @@ func (ec *executionContext) _PodLogOmission_message(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_PodLogOmission_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PodLogOmission", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PodLogOmission", field, false, false, "String")
 }
 
 func (ec *executionContext) _PodLogs_lines(ctx context.Context, field graphql.CollectedField, obj *podlog.Logs) (ret graphql.Marshaler) {
@@ -555,8 +554,7 @@ func (ec *executionContext) _PodLogEvent(ctx context.Context, sel ast.SelectionS
 	fields := graphql.CollectFields(ec.OperationContext, sel, podLogEventImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -610,14 +608,10 @@ func (ec *executionContext) _PodLogEvent(ctx context.Context, sel ast.SelectionS
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -628,8 +622,7 @@ func (ec *executionContext) _PodLogLine(ctx context.Context, sel ast.SelectionSe
 	fields := graphql.CollectFields(ec.OperationContext, sel, podLogLineImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -673,14 +666,10 @@ func (ec *executionContext) _PodLogLine(ctx context.Context, sel ast.SelectionSe
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -691,8 +680,7 @@ func (ec *executionContext) _PodLogOmission(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, podLogOmissionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -726,14 +714,10 @@ func (ec *executionContext) _PodLogOmission(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -744,8 +728,7 @@ func (ec *executionContext) _PodLogs(ctx context.Context, sel ast.SelectionSet, 
 	fields := graphql.CollectFields(ec.OperationContext, sel, podLogsImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -774,14 +757,10 @@ func (ec *executionContext) _PodLogs(ctx context.Context, sel ast.SelectionSet, 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -790,15 +769,9 @@ func (ec *executionContext) _PodLogs(ctx context.Context, sel ast.SelectionSet, 
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNPodLogEvent2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpodlogᚐEvent(ctx context.Context, sel ast.SelectionSet, v podlog.Event) graphql.Marshaler {
-	return ec._PodLogEvent(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNPodLogEvent2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpodlogᚐEvent(ctx context.Context, sel ast.SelectionSet, v *podlog.Event) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "PodLogEvent!")
 		return graphql.Null
 	}
 	return ec._PodLogEvent(ctx, sel, v)
@@ -814,9 +787,7 @@ func (ec *executionContext) marshalNPodLogEventType2githubᚗcomᚋkairshipᚑio
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PodLogEventType!")
 	}
 	return res
 }
@@ -861,15 +832,9 @@ func (ec *executionContext) marshalNPodLogOmission2ᚕgithubᚗcomᚋkairshipᚑ
 	return ret
 }
 
-func (ec *executionContext) marshalNPodLogs2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpodlogᚐLogs(ctx context.Context, sel ast.SelectionSet, v podlog.Logs) graphql.Marshaler {
-	return ec._PodLogs(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNPodLogs2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpodlogᚐLogs(ctx context.Context, sel ast.SelectionSet, v *podlog.Logs) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "PodLogs!")
 		return graphql.Null
 	}
 	return ec._PodLogs(ctx, sel, v)

@@ -5,7 +5,6 @@ package generated
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -447,7 +446,7 @@ func (ec *executionContext) _ClusterOverridePolicy_id(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ClusterOverridePolicy_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, "ID")
 }
 
 func (ec *executionContext) _ClusterOverridePolicy_instance(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterOverridePolicy) (ret graphql.Marshaler) {
@@ -502,7 +501,7 @@ func (ec *executionContext) _ClusterOverridePolicy_namespace(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_ClusterOverridePolicy_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterOverridePolicy_name(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterOverridePolicy) (ret graphql.Marshaler) {
@@ -525,7 +524,7 @@ func (ec *executionContext) _ClusterOverridePolicy_name(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ClusterOverridePolicy_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterOverridePolicy_labels(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterOverridePolicy) (ret graphql.Marshaler) {
@@ -644,7 +643,7 @@ func (ec *executionContext) _ClusterOverridePolicy_deleting(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_ClusterOverridePolicy_deleting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _ClusterOverridePolicy_createdAt(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterOverridePolicy) (ret graphql.Marshaler) {
@@ -667,7 +666,7 @@ func (ec *executionContext) _ClusterOverridePolicy_createdAt(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_ClusterOverridePolicy_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, "Time")
 }
 
 func (ec *executionContext) _ClusterOverridePolicy_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterOverridePolicy) (ret graphql.Marshaler) {
@@ -690,7 +689,7 @@ func (ec *executionContext) _ClusterOverridePolicy_resourceVersion(ctx context.C
 	)
 }
 func (ec *executionContext) fieldContext_ClusterOverridePolicy_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterOverridePolicy_manifest(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterOverridePolicy) (ret graphql.Marshaler) {
@@ -713,7 +712,7 @@ func (ec *executionContext) _ClusterOverridePolicy_manifest(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_ClusterOverridePolicy_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _ClusterOverridePolicy_yaml(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterOverridePolicy) (ret graphql.Marshaler) {
@@ -736,7 +735,7 @@ func (ec *executionContext) _ClusterOverridePolicy_yaml(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ClusterOverridePolicy_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterOverridePolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterOverridePolicy_freshness(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterOverridePolicy) (ret graphql.Marshaler) {
@@ -963,7 +962,7 @@ func (ec *executionContext) _ClusterOverridePolicyConnection_totalCount(ctx cont
 	)
 }
 func (ec *executionContext) fieldContext_ClusterOverridePolicyConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterOverridePolicyConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterOverridePolicyConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ClusterOverridePolicyConnection_facets(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
@@ -1094,7 +1093,7 @@ func (ec *executionContext) _ClusterOverridePolicyEdge_cursor(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_ClusterOverridePolicyEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterOverridePolicyEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterOverridePolicyEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterPropagationPolicy_id(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterPropagationPolicy) (ret graphql.Marshaler) {
@@ -1117,7 +1116,7 @@ func (ec *executionContext) _ClusterPropagationPolicy_id(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ClusterPropagationPolicy_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, "ID")
 }
 
 func (ec *executionContext) _ClusterPropagationPolicy_instance(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterPropagationPolicy) (ret graphql.Marshaler) {
@@ -1172,7 +1171,7 @@ func (ec *executionContext) _ClusterPropagationPolicy_namespace(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_ClusterPropagationPolicy_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterPropagationPolicy_name(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterPropagationPolicy) (ret graphql.Marshaler) {
@@ -1195,7 +1194,7 @@ func (ec *executionContext) _ClusterPropagationPolicy_name(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_ClusterPropagationPolicy_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterPropagationPolicy_labels(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterPropagationPolicy) (ret graphql.Marshaler) {
@@ -1358,7 +1357,7 @@ func (ec *executionContext) _ClusterPropagationPolicy_deleting(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_ClusterPropagationPolicy_deleting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _ClusterPropagationPolicy_createdAt(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterPropagationPolicy) (ret graphql.Marshaler) {
@@ -1381,7 +1380,7 @@ func (ec *executionContext) _ClusterPropagationPolicy_createdAt(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_ClusterPropagationPolicy_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, "Time")
 }
 
 func (ec *executionContext) _ClusterPropagationPolicy_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterPropagationPolicy) (ret graphql.Marshaler) {
@@ -1404,7 +1403,7 @@ func (ec *executionContext) _ClusterPropagationPolicy_resourceVersion(ctx contex
 	)
 }
 func (ec *executionContext) fieldContext_ClusterPropagationPolicy_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterPropagationPolicy_manifest(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterPropagationPolicy) (ret graphql.Marshaler) {
@@ -1427,7 +1426,7 @@ func (ec *executionContext) _ClusterPropagationPolicy_manifest(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_ClusterPropagationPolicy_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _ClusterPropagationPolicy_yaml(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterPropagationPolicy) (ret graphql.Marshaler) {
@@ -1450,7 +1449,7 @@ func (ec *executionContext) _ClusterPropagationPolicy_yaml(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_ClusterPropagationPolicy_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterPropagationPolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _ClusterPropagationPolicy_freshness(ctx context.Context, field graphql.CollectedField, obj *policy.ClusterPropagationPolicy) (ret graphql.Marshaler) {
@@ -1677,7 +1676,7 @@ func (ec *executionContext) _ClusterPropagationPolicyConnection_totalCount(ctx c
 	)
 }
 func (ec *executionContext) fieldContext_ClusterPropagationPolicyConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterPropagationPolicyConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterPropagationPolicyConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ClusterPropagationPolicyConnection_facets(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
@@ -1808,7 +1807,7 @@ func (ec *executionContext) _ClusterPropagationPolicyEdge_cursor(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_ClusterPropagationPolicyEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterPropagationPolicyEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterPropagationPolicyEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _OverridePolicy_id(ctx context.Context, field graphql.CollectedField, obj *policy.OverridePolicy) (ret graphql.Marshaler) {
@@ -1831,7 +1830,7 @@ func (ec *executionContext) _OverridePolicy_id(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_OverridePolicy_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, "ID")
 }
 
 func (ec *executionContext) _OverridePolicy_instance(ctx context.Context, field graphql.CollectedField, obj *policy.OverridePolicy) (ret graphql.Marshaler) {
@@ -1886,7 +1885,7 @@ func (ec *executionContext) _OverridePolicy_namespace(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_OverridePolicy_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _OverridePolicy_name(ctx context.Context, field graphql.CollectedField, obj *policy.OverridePolicy) (ret graphql.Marshaler) {
@@ -1909,7 +1908,7 @@ func (ec *executionContext) _OverridePolicy_name(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_OverridePolicy_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _OverridePolicy_labels(ctx context.Context, field graphql.CollectedField, obj *policy.OverridePolicy) (ret graphql.Marshaler) {
@@ -2028,7 +2027,7 @@ func (ec *executionContext) _OverridePolicy_deleting(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_OverridePolicy_deleting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _OverridePolicy_createdAt(ctx context.Context, field graphql.CollectedField, obj *policy.OverridePolicy) (ret graphql.Marshaler) {
@@ -2051,7 +2050,7 @@ func (ec *executionContext) _OverridePolicy_createdAt(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_OverridePolicy_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, "Time")
 }
 
 func (ec *executionContext) _OverridePolicy_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *policy.OverridePolicy) (ret graphql.Marshaler) {
@@ -2074,7 +2073,7 @@ func (ec *executionContext) _OverridePolicy_resourceVersion(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_OverridePolicy_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _OverridePolicy_manifest(ctx context.Context, field graphql.CollectedField, obj *policy.OverridePolicy) (ret graphql.Marshaler) {
@@ -2097,7 +2096,7 @@ func (ec *executionContext) _OverridePolicy_manifest(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_OverridePolicy_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _OverridePolicy_yaml(ctx context.Context, field graphql.CollectedField, obj *policy.OverridePolicy) (ret graphql.Marshaler) {
@@ -2120,7 +2119,7 @@ func (ec *executionContext) _OverridePolicy_yaml(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_OverridePolicy_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OverridePolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _OverridePolicy_freshness(ctx context.Context, field graphql.CollectedField, obj *policy.OverridePolicy) (ret graphql.Marshaler) {
@@ -2347,7 +2346,7 @@ func (ec *executionContext) _OverridePolicyConnection_totalCount(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_OverridePolicyConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverridePolicyConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("OverridePolicyConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _OverridePolicyConnection_facets(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*policy.OverridePolicy]) (ret graphql.Marshaler) {
@@ -2478,7 +2477,7 @@ func (ec *executionContext) _OverridePolicyEdge_cursor(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_OverridePolicyEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverridePolicyEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OverridePolicyEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _PolicyFacet_field(ctx context.Context, field graphql.CollectedField, obj *listing.Facet[policy.FacetField]) (ret graphql.Marshaler) {
@@ -2501,7 +2500,7 @@ func (ec *executionContext) _PolicyFacet_field(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_PolicyFacet_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyFacet", field, false, false, errors.New("field of type PolicyFacetField does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyFacet", field, false, false, "PolicyFacetField")
 }
 
 func (ec *executionContext) _PolicyFacet_values(ctx context.Context, field graphql.CollectedField, obj *listing.Facet[policy.FacetField]) (ret graphql.Marshaler) {
@@ -2556,7 +2555,7 @@ func (ec *executionContext) _PolicyFacet_totalValues(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_PolicyFacet_totalValues(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyFacet", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyFacet", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PropagationPolicy_id(ctx context.Context, field graphql.CollectedField, obj *policy.PropagationPolicy) (ret graphql.Marshaler) {
@@ -2579,7 +2578,7 @@ func (ec *executionContext) _PropagationPolicy_id(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_PropagationPolicy_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, "ID")
 }
 
 func (ec *executionContext) _PropagationPolicy_instance(ctx context.Context, field graphql.CollectedField, obj *policy.PropagationPolicy) (ret graphql.Marshaler) {
@@ -2634,7 +2633,7 @@ func (ec *executionContext) _PropagationPolicy_namespace(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_PropagationPolicy_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _PropagationPolicy_name(ctx context.Context, field graphql.CollectedField, obj *policy.PropagationPolicy) (ret graphql.Marshaler) {
@@ -2657,7 +2656,7 @@ func (ec *executionContext) _PropagationPolicy_name(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_PropagationPolicy_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _PropagationPolicy_labels(ctx context.Context, field graphql.CollectedField, obj *policy.PropagationPolicy) (ret graphql.Marshaler) {
@@ -2820,7 +2819,7 @@ func (ec *executionContext) _PropagationPolicy_deleting(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_PropagationPolicy_deleting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _PropagationPolicy_createdAt(ctx context.Context, field graphql.CollectedField, obj *policy.PropagationPolicy) (ret graphql.Marshaler) {
@@ -2843,7 +2842,7 @@ func (ec *executionContext) _PropagationPolicy_createdAt(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_PropagationPolicy_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, "Time")
 }
 
 func (ec *executionContext) _PropagationPolicy_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *policy.PropagationPolicy) (ret graphql.Marshaler) {
@@ -2866,7 +2865,7 @@ func (ec *executionContext) _PropagationPolicy_resourceVersion(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_PropagationPolicy_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _PropagationPolicy_manifest(ctx context.Context, field graphql.CollectedField, obj *policy.PropagationPolicy) (ret graphql.Marshaler) {
@@ -2889,7 +2888,7 @@ func (ec *executionContext) _PropagationPolicy_manifest(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_PropagationPolicy_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, "JSON")
 }
 
 func (ec *executionContext) _PropagationPolicy_yaml(ctx context.Context, field graphql.CollectedField, obj *policy.PropagationPolicy) (ret graphql.Marshaler) {
@@ -2912,7 +2911,7 @@ func (ec *executionContext) _PropagationPolicy_yaml(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_PropagationPolicy_yaml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationPolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _PropagationPolicy_freshness(ctx context.Context, field graphql.CollectedField, obj *policy.PropagationPolicy) (ret graphql.Marshaler) {
@@ -3139,7 +3138,7 @@ func (ec *executionContext) _PropagationPolicyConnection_totalCount(ctx context.
 	)
 }
 func (ec *executionContext) fieldContext_PropagationPolicyConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationPolicyConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationPolicyConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PropagationPolicyConnection_facets(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*policy.PropagationPolicy]) (ret graphql.Marshaler) {
@@ -3270,7 +3269,7 @@ func (ec *executionContext) _PropagationPolicyEdge_cursor(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_PropagationPolicyEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationPolicyEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationPolicyEdge", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -3342,6 +3341,18 @@ func (ec *executionContext) unmarshalInputPolicyFilter(ctx context.Context, obj 
 	return it, nil
 }
 
+// UnmarshalPolicyFilter unmarshals raw into the PolicyFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPolicyFilter(ctx context.Context, raw any) (policy.Filter, error) {
+	var out policy.Filter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PolicyFilter", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputPolicyOrder(ctx context.Context, obj any) (object.Order, error) {
 	var it object.Order
 	if obj == nil {
@@ -3381,6 +3392,18 @@ func (ec *executionContext) unmarshalInputPolicyOrder(ctx context.Context, obj a
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalPolicyOrder unmarshals raw into the PolicyOrder input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPolicyOrder(ctx context.Context, raw any) (object.Order, error) {
+	var out object.Order
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PolicyOrder", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputPolicySelectsInput(ctx context.Context, obj any) (policy.Selects, error) {
@@ -3439,6 +3462,18 @@ func (ec *executionContext) unmarshalInputPolicySelectsInput(ctx context.Context
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalPolicySelectsInput unmarshals raw into the PolicySelectsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPolicySelectsInput(ctx context.Context, raw any) (policy.Selects, error) {
+	var out policy.Selects
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PolicySelectsInput", raw, &out)
+	return out, err
 }
 
 // endregion **************************** input.gotpl *****************************
@@ -3501,8 +3536,7 @@ func (ec *executionContext) _ClusterOverridePolicy(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterOverridePolicyImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3513,43 +3547,11 @@ func (ec *executionContext) _ClusterOverridePolicy(ctx context.Context, sel ast.
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ClusterOverridePolicy_instance(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ClusterOverridePolicy_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "namespace":
 			out.Values[i] = ec._ClusterOverridePolicy_namespace(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -3606,81 +3608,17 @@ func (ec *executionContext) _ClusterOverridePolicy(ctx context.Context, sel ast.
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "viewerCan":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ClusterOverridePolicy_viewerCan(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ClusterOverridePolicy_viewerCan(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "timeline":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ClusterOverridePolicy_timeline(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ClusterOverridePolicy_timeline(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -3690,14 +3628,10 @@ func (ec *executionContext) _ClusterOverridePolicy(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3708,8 +3642,7 @@ func (ec *executionContext) _ClusterOverridePolicyConnection(ctx context.Context
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterOverridePolicyConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3735,43 +3668,11 @@ func (ec *executionContext) _ClusterOverridePolicyConnection(ctx context.Context
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "facets":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ClusterOverridePolicyConnection_facets(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ClusterOverridePolicyConnection_facets(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "freshness":
 			out.Values[i] = ec._ClusterOverridePolicyConnection_freshness(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -3786,14 +3687,10 @@ func (ec *executionContext) _ClusterOverridePolicyConnection(ctx context.Context
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3804,8 +3701,7 @@ func (ec *executionContext) _ClusterOverridePolicyEdge(ctx context.Context, sel 
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterOverridePolicyEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3829,14 +3725,10 @@ func (ec *executionContext) _ClusterOverridePolicyEdge(ctx context.Context, sel 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3847,8 +3739,7 @@ func (ec *executionContext) _ClusterPropagationPolicy(ctx context.Context, sel a
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterPropagationPolicyImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3859,43 +3750,11 @@ func (ec *executionContext) _ClusterPropagationPolicy(ctx context.Context, sel a
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ClusterPropagationPolicy_instance(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ClusterPropagationPolicy_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "namespace":
 			out.Values[i] = ec._ClusterPropagationPolicy_namespace(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -3922,43 +3781,11 @@ func (ec *executionContext) _ClusterPropagationPolicy(ctx context.Context, sel a
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "workloads":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ClusterPropagationPolicy_workloads(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ClusterPropagationPolicy_workloads(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "deleting":
 			out.Values[i] = ec._ClusterPropagationPolicy_deleting(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -3990,81 +3817,17 @@ func (ec *executionContext) _ClusterPropagationPolicy(ctx context.Context, sel a
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "viewerCan":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ClusterPropagationPolicy_viewerCan(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ClusterPropagationPolicy_viewerCan(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "timeline":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ClusterPropagationPolicy_timeline(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ClusterPropagationPolicy_timeline(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -4074,14 +3837,10 @@ func (ec *executionContext) _ClusterPropagationPolicy(ctx context.Context, sel a
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4092,8 +3851,7 @@ func (ec *executionContext) _ClusterPropagationPolicyConnection(ctx context.Cont
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterPropagationPolicyConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4119,43 +3877,11 @@ func (ec *executionContext) _ClusterPropagationPolicyConnection(ctx context.Cont
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "facets":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._ClusterPropagationPolicyConnection_facets(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._ClusterPropagationPolicyConnection_facets(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "freshness":
 			out.Values[i] = ec._ClusterPropagationPolicyConnection_freshness(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -4170,14 +3896,10 @@ func (ec *executionContext) _ClusterPropagationPolicyConnection(ctx context.Cont
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4188,8 +3910,7 @@ func (ec *executionContext) _ClusterPropagationPolicyEdge(ctx context.Context, s
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterPropagationPolicyEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4213,14 +3934,10 @@ func (ec *executionContext) _ClusterPropagationPolicyEdge(ctx context.Context, s
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4231,8 +3948,7 @@ func (ec *executionContext) _OverridePolicy(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, overridePolicyImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4243,43 +3959,11 @@ func (ec *executionContext) _OverridePolicy(ctx context.Context, sel ast.Selecti
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._OverridePolicy_instance(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._OverridePolicy_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "namespace":
 			out.Values[i] = ec._OverridePolicy_namespace(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -4336,81 +4020,17 @@ func (ec *executionContext) _OverridePolicy(ctx context.Context, sel ast.Selecti
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "viewerCan":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._OverridePolicy_viewerCan(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._OverridePolicy_viewerCan(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "timeline":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._OverridePolicy_timeline(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._OverridePolicy_timeline(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -4420,14 +4040,10 @@ func (ec *executionContext) _OverridePolicy(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4438,8 +4054,7 @@ func (ec *executionContext) _OverridePolicyConnection(ctx context.Context, sel a
 	fields := graphql.CollectFields(ec.OperationContext, sel, overridePolicyConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4465,43 +4080,11 @@ func (ec *executionContext) _OverridePolicyConnection(ctx context.Context, sel a
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "facets":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._OverridePolicyConnection_facets(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._OverridePolicyConnection_facets(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "freshness":
 			out.Values[i] = ec._OverridePolicyConnection_freshness(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -4516,14 +4099,10 @@ func (ec *executionContext) _OverridePolicyConnection(ctx context.Context, sel a
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4534,8 +4113,7 @@ func (ec *executionContext) _OverridePolicyEdge(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, overridePolicyEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4559,14 +4137,10 @@ func (ec *executionContext) _OverridePolicyEdge(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4577,8 +4151,7 @@ func (ec *executionContext) _PolicyFacet(ctx context.Context, sel ast.SelectionS
 	fields := graphql.CollectFields(ec.OperationContext, sel, policyFacetImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4607,14 +4180,10 @@ func (ec *executionContext) _PolicyFacet(ctx context.Context, sel ast.SelectionS
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4625,8 +4194,7 @@ func (ec *executionContext) _PropagationPolicy(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, propagationPolicyImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4637,43 +4205,11 @@ func (ec *executionContext) _PropagationPolicy(ctx context.Context, sel ast.Sele
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._PropagationPolicy_instance(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._PropagationPolicy_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "namespace":
 			out.Values[i] = ec._PropagationPolicy_namespace(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -4700,43 +4236,11 @@ func (ec *executionContext) _PropagationPolicy(ctx context.Context, sel ast.Sele
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "workloads":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._PropagationPolicy_workloads(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._PropagationPolicy_workloads(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "deleting":
 			out.Values[i] = ec._PropagationPolicy_deleting(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -4768,81 +4272,17 @@ func (ec *executionContext) _PropagationPolicy(ctx context.Context, sel ast.Sele
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "viewerCan":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._PropagationPolicy_viewerCan(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._PropagationPolicy_viewerCan(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "timeline":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._PropagationPolicy_timeline(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._PropagationPolicy_timeline(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -4852,14 +4292,10 @@ func (ec *executionContext) _PropagationPolicy(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4870,8 +4306,7 @@ func (ec *executionContext) _PropagationPolicyConnection(ctx context.Context, se
 	fields := graphql.CollectFields(ec.OperationContext, sel, propagationPolicyConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4897,43 +4332,11 @@ func (ec *executionContext) _PropagationPolicyConnection(ctx context.Context, se
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "facets":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._PropagationPolicyConnection_facets(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._PropagationPolicyConnection_facets(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "freshness":
 			out.Values[i] = ec._PropagationPolicyConnection_freshness(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -4948,14 +4351,10 @@ func (ec *executionContext) _PropagationPolicyConnection(ctx context.Context, se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -4966,8 +4365,7 @@ func (ec *executionContext) _PropagationPolicyEdge(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, propagationPolicyEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -4991,14 +4389,10 @@ func (ec *executionContext) _PropagationPolicyEdge(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -5025,23 +4419,15 @@ func (ec *executionContext) marshalNClusterOverridePolicy2ᚕᚖgithubᚗcomᚋk
 
 func (ec *executionContext) marshalNClusterOverridePolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐClusterOverridePolicy(ctx context.Context, sel ast.SelectionSet, v *policy.ClusterOverridePolicy) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ClusterOverridePolicy!")
 		return graphql.Null
 	}
 	return ec._ClusterOverridePolicy(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNClusterOverridePolicyConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*policy.ClusterOverridePolicy]) graphql.Marshaler {
-	return ec._ClusterOverridePolicyConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNClusterOverridePolicyConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*policy.ClusterOverridePolicy]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ClusterOverridePolicyConnection!")
 		return graphql.Null
 	}
 	return ec._ClusterOverridePolicyConnection(ctx, sel, v)
@@ -5065,9 +4451,7 @@ func (ec *executionContext) marshalNClusterOverridePolicyEdge2ᚕᚖgithubᚗcom
 
 func (ec *executionContext) marshalNClusterOverridePolicyEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*policy.ClusterOverridePolicy]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ClusterOverridePolicyEdge!")
 		return graphql.Null
 	}
 	return ec._ClusterOverridePolicyEdge(ctx, sel, v)
@@ -5091,23 +4475,15 @@ func (ec *executionContext) marshalNClusterPropagationPolicy2ᚕᚖgithubᚗcom�
 
 func (ec *executionContext) marshalNClusterPropagationPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐClusterPropagationPolicy(ctx context.Context, sel ast.SelectionSet, v *policy.ClusterPropagationPolicy) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ClusterPropagationPolicy!")
 		return graphql.Null
 	}
 	return ec._ClusterPropagationPolicy(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNClusterPropagationPolicyConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*policy.ClusterPropagationPolicy]) graphql.Marshaler {
-	return ec._ClusterPropagationPolicyConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNClusterPropagationPolicyConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ClusterPropagationPolicyConnection!")
 		return graphql.Null
 	}
 	return ec._ClusterPropagationPolicyConnection(ctx, sel, v)
@@ -5131,9 +4507,7 @@ func (ec *executionContext) marshalNClusterPropagationPolicyEdge2ᚕᚖgithubᚗ
 
 func (ec *executionContext) marshalNClusterPropagationPolicyEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ClusterPropagationPolicyEdge!")
 		return graphql.Null
 	}
 	return ec._ClusterPropagationPolicyEdge(ctx, sel, v)
@@ -5157,23 +4531,15 @@ func (ec *executionContext) marshalNOverridePolicy2ᚕᚖgithubᚗcomᚋkairship
 
 func (ec *executionContext) marshalNOverridePolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐOverridePolicy(ctx context.Context, sel ast.SelectionSet, v *policy.OverridePolicy) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "OverridePolicy!")
 		return graphql.Null
 	}
 	return ec._OverridePolicy(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNOverridePolicyConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*policy.OverridePolicy]) graphql.Marshaler {
-	return ec._OverridePolicyConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNOverridePolicyConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*policy.OverridePolicy]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "OverridePolicyConnection!")
 		return graphql.Null
 	}
 	return ec._OverridePolicyConnection(ctx, sel, v)
@@ -5197,9 +4563,7 @@ func (ec *executionContext) marshalNOverridePolicyEdge2ᚕᚖgithubᚗcomᚋkair
 
 func (ec *executionContext) marshalNOverridePolicyEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*policy.OverridePolicy]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "OverridePolicyEdge!")
 		return graphql.Null
 	}
 	return ec._OverridePolicyEdge(ctx, sel, v)
@@ -5207,9 +4571,7 @@ func (ec *executionContext) marshalNOverridePolicyEdge2ᚖgithubᚗcomᚋkairshi
 
 func (ec *executionContext) marshalNOverridePolicyLike2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐOverridePolicyLike(ctx context.Context, sel ast.SelectionSet, v policy.OverridePolicyLike) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "OverridePolicyLike!")
 		return graphql.Null
 	}
 	return ec._OverridePolicyLike(ctx, sel, v)
@@ -5261,9 +4623,7 @@ func (ec *executionContext) marshalNPolicyFacetField2githubᚗcomᚋkairshipᚑi
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PolicyFacetField!")
 	}
 	return res
 }
@@ -5308,9 +4668,7 @@ func (ec *executionContext) marshalNPolicyOrderField2githubᚗcomᚋkairshipᚑi
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PolicyOrderField!")
 	}
 	return res
 }
@@ -5333,23 +4691,15 @@ func (ec *executionContext) marshalNPropagationPolicy2ᚕᚖgithubᚗcomᚋkairs
 
 func (ec *executionContext) marshalNPropagationPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐPropagationPolicy(ctx context.Context, sel ast.SelectionSet, v *policy.PropagationPolicy) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "PropagationPolicy!")
 		return graphql.Null
 	}
 	return ec._PropagationPolicy(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPropagationPolicyConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*policy.PropagationPolicy]) graphql.Marshaler {
-	return ec._PropagationPolicyConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNPropagationPolicyConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*policy.PropagationPolicy]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "PropagationPolicyConnection!")
 		return graphql.Null
 	}
 	return ec._PropagationPolicyConnection(ctx, sel, v)
@@ -5373,9 +4723,7 @@ func (ec *executionContext) marshalNPropagationPolicyEdge2ᚕᚖgithubᚗcomᚋk
 
 func (ec *executionContext) marshalNPropagationPolicyEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*policy.PropagationPolicy]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "PropagationPolicyEdge!")
 		return graphql.Null
 	}
 	return ec._PropagationPolicyEdge(ctx, sel, v)

@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -111,7 +110,7 @@ func (ec *executionContext) _CreateClusterOverridePolicyPayload_consistencyToken
 	)
 }
 func (ec *executionContext) fieldContext_CreateClusterOverridePolicyPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreateClusterOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CreateClusterOverridePolicyPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _CreateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
@@ -198,7 +197,7 @@ func (ec *executionContext) _CreateClusterPropagationPolicyPayload_consistencyTo
 	)
 }
 func (ec *executionContext) fieldContext_CreateClusterPropagationPolicyPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreateClusterPropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CreateClusterPropagationPolicyPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _CreateOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
@@ -285,7 +284,7 @@ func (ec *executionContext) _CreateOverridePolicyPayload_consistencyToken(ctx co
 	)
 }
 func (ec *executionContext) fieldContext_CreateOverridePolicyPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreateOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CreateOverridePolicyPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _CreatePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
@@ -372,7 +371,7 @@ func (ec *executionContext) _CreatePropagationPolicyPayload_consistencyToken(ctx
 	)
 }
 func (ec *executionContext) fieldContext_CreatePropagationPolicyPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreatePropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CreatePropagationPolicyPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeleteClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
@@ -459,7 +458,7 @@ func (ec *executionContext) _DeleteClusterOverridePolicyPayload_consistencyToken
 	)
 }
 func (ec *executionContext) fieldContext_DeleteClusterOverridePolicyPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteClusterOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteClusterOverridePolicyPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
@@ -546,7 +545,7 @@ func (ec *executionContext) _DeleteClusterPropagationPolicyPayload_consistencyTo
 	)
 }
 func (ec *executionContext) fieldContext_DeleteClusterPropagationPolicyPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteClusterPropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteClusterPropagationPolicyPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeleteOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.OverridePolicy]) (ret graphql.Marshaler) {
@@ -633,7 +632,7 @@ func (ec *executionContext) _DeleteOverridePolicyPayload_consistencyToken(ctx co
 	)
 }
 func (ec *executionContext) fieldContext_DeleteOverridePolicyPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteOverridePolicyPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeletePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Deleted[policy.PropagationPolicy]) (ret graphql.Marshaler) {
@@ -720,7 +719,7 @@ func (ec *executionContext) _DeletePropagationPolicyPayload_consistencyToken(ctx
 	)
 }
 func (ec *executionContext) fieldContext_DeletePropagationPolicyPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeletePropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeletePropagationPolicyPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _PolicyUse_count(ctx context.Context, field graphql.CollectedField, obj *specs.Use) (ret graphql.Marshaler) {
@@ -743,7 +742,7 @@ func (ec *executionContext) _PolicyUse_count(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_PolicyUse_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyUse", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyUse", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PolicyUse_more(ctx context.Context, field graphql.CollectedField, obj *specs.Use) (ret graphql.Marshaler) {
@@ -766,7 +765,7 @@ func (ec *executionContext) _PolicyUse_more(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_PolicyUse_more(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyUse", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyUse", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _PolicyUse_users(ctx context.Context, field graphql.CollectedField, obj *specs.Use) (ret graphql.Marshaler) {
@@ -821,7 +820,7 @@ func (ec *executionContext) _PolicyUser_apiVersion(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_PolicyUser_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyUser", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyUser", field, false, false, "String")
 }
 
 func (ec *executionContext) _PolicyUser_kind(ctx context.Context, field graphql.CollectedField, obj *specs.User) (ret graphql.Marshaler) {
@@ -844,7 +843,7 @@ func (ec *executionContext) _PolicyUser_kind(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_PolicyUser_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyUser", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyUser", field, false, false, "String")
 }
 
 func (ec *executionContext) _PolicyUser_namespace(ctx context.Context, field graphql.CollectedField, obj *specs.User) (ret graphql.Marshaler) {
@@ -867,7 +866,7 @@ func (ec *executionContext) _PolicyUser_namespace(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_PolicyUser_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyUser", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyUser", field, true, false, "String")
 }
 
 func (ec *executionContext) _PolicyUser_name(ctx context.Context, field graphql.CollectedField, obj *specs.User) (ret graphql.Marshaler) {
@@ -890,7 +889,7 @@ func (ec *executionContext) _PolicyUser_name(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_PolicyUser_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyUser", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyUser", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdateClusterOverridePolicyPayload_clusterOverridePolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
@@ -977,7 +976,7 @@ func (ec *executionContext) _UpdateClusterOverridePolicyPayload_consistencyToken
 	)
 }
 func (ec *executionContext) fieldContext_UpdateClusterOverridePolicyPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateClusterOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateClusterOverridePolicyPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
@@ -1064,7 +1063,7 @@ func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_consistencyTo
 	)
 }
 func (ec *executionContext) fieldContext_UpdateClusterPropagationPolicyPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateClusterPropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateClusterPropagationPolicyPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdateOverridePolicyPayload_overridePolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
@@ -1151,7 +1150,7 @@ func (ec *executionContext) _UpdateOverridePolicyPayload_consistencyToken(ctx co
 	)
 }
 func (ec *executionContext) fieldContext_UpdateOverridePolicyPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdateOverridePolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdateOverridePolicyPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _UpdatePropagationPolicyPayload_propagationPolicy(ctx context.Context, field graphql.CollectedField, obj *specs.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
@@ -1238,7 +1237,7 @@ func (ec *executionContext) _UpdatePropagationPolicyPayload_consistencyToken(ctx
 	)
 }
 func (ec *executionContext) fieldContext_UpdatePropagationPolicyPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UpdatePropagationPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("UpdatePropagationPolicyPayload", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -1321,6 +1320,18 @@ func (ec *executionContext) unmarshalInputCreateClusterOverridePolicyInput(ctx c
 	return it, nil
 }
 
+// UnmarshalCreateClusterOverridePolicyInput unmarshals raw into the CreateClusterOverridePolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateClusterOverridePolicyInput(ctx context.Context, raw any) (specs.CreateInput[v1alpha1.OverrideSpec], error) {
+	var out specs.CreateInput[v1alpha1.OverrideSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateClusterOverridePolicyInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCreateClusterPropagationPolicyInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha1.PropagationSpec], error) {
 	var it specs.CreateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
@@ -1395,6 +1406,18 @@ func (ec *executionContext) unmarshalInputCreateClusterPropagationPolicyInput(ct
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalCreateClusterPropagationPolicyInput unmarshals raw into the CreateClusterPropagationPolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateClusterPropagationPolicyInput(ctx context.Context, raw any) (specs.CreateInput[v1alpha1.PropagationSpec], error) {
+	var out specs.CreateInput[v1alpha1.PropagationSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateClusterPropagationPolicyInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputCreateOverridePolicyInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha1.OverrideSpec], error) {
@@ -1480,6 +1503,18 @@ func (ec *executionContext) unmarshalInputCreateOverridePolicyInput(ctx context.
 	return it, nil
 }
 
+// UnmarshalCreateOverridePolicyInput unmarshals raw into the CreateOverridePolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateOverridePolicyInput(ctx context.Context, raw any) (specs.CreateInput[v1alpha1.OverrideSpec], error) {
+	var out specs.CreateInput[v1alpha1.OverrideSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateOverridePolicyInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCreatePropagationPolicyInput(ctx context.Context, obj any) (specs.CreateInput[v1alpha1.PropagationSpec], error) {
 	var it specs.CreateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
@@ -1563,6 +1598,18 @@ func (ec *executionContext) unmarshalInputCreatePropagationPolicyInput(ctx conte
 	return it, nil
 }
 
+// UnmarshalCreatePropagationPolicyInput unmarshals raw into the CreatePropagationPolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreatePropagationPolicyInput(ctx context.Context, raw any) (specs.CreateInput[v1alpha1.PropagationSpec], error) {
+	var out specs.CreateInput[v1alpha1.PropagationSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreatePropagationPolicyInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputDeleteClusterOverridePolicyInput(ctx context.Context, obj any) (specs.DeleteInput, error) {
 	var it specs.DeleteInput
 	if obj == nil {
@@ -1635,6 +1682,18 @@ func (ec *executionContext) unmarshalInputDeleteClusterOverridePolicyInput(ctx c
 	return it, nil
 }
 
+// UnmarshalDeleteClusterOverridePolicyInput unmarshals raw into the DeleteClusterOverridePolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeleteClusterOverridePolicyInput(ctx context.Context, raw any) (specs.DeleteInput, error) {
+	var out specs.DeleteInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteClusterOverridePolicyInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputDeleteClusterPropagationPolicyInput(ctx context.Context, obj any) (specs.DeleteInput, error) {
 	var it specs.DeleteInput
 	if obj == nil {
@@ -1705,6 +1764,18 @@ func (ec *executionContext) unmarshalInputDeleteClusterPropagationPolicyInput(ct
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalDeleteClusterPropagationPolicyInput unmarshals raw into the DeleteClusterPropagationPolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeleteClusterPropagationPolicyInput(ctx context.Context, raw any) (specs.DeleteInput, error) {
+	var out specs.DeleteInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteClusterPropagationPolicyInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputDeleteOverridePolicyInput(ctx context.Context, obj any) (specs.DeleteInput, error) {
@@ -1786,6 +1857,18 @@ func (ec *executionContext) unmarshalInputDeleteOverridePolicyInput(ctx context.
 	return it, nil
 }
 
+// UnmarshalDeleteOverridePolicyInput unmarshals raw into the DeleteOverridePolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeleteOverridePolicyInput(ctx context.Context, raw any) (specs.DeleteInput, error) {
+	var out specs.DeleteInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteOverridePolicyInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputDeletePropagationPolicyInput(ctx context.Context, obj any) (specs.DeleteInput, error) {
 	var it specs.DeleteInput
 	if obj == nil {
@@ -1863,6 +1946,18 @@ func (ec *executionContext) unmarshalInputDeletePropagationPolicyInput(ctx conte
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalDeletePropagationPolicyInput unmarshals raw into the DeletePropagationPolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeletePropagationPolicyInput(ctx context.Context, raw any) (specs.DeleteInput, error) {
+	var out specs.DeleteInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeletePropagationPolicyInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputUpdateClusterOverridePolicyInput(ctx context.Context, obj any) (specs.UpdateInput[v1alpha1.OverrideSpec], error) {
@@ -1948,6 +2043,18 @@ func (ec *executionContext) unmarshalInputUpdateClusterOverridePolicyInput(ctx c
 	return it, nil
 }
 
+// UnmarshalUpdateClusterOverridePolicyInput unmarshals raw into the UpdateClusterOverridePolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateClusterOverridePolicyInput(ctx context.Context, raw any) (specs.UpdateInput[v1alpha1.OverrideSpec], error) {
+	var out specs.UpdateInput[v1alpha1.OverrideSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateClusterOverridePolicyInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputUpdateClusterPropagationPolicyInput(ctx context.Context, obj any) (specs.UpdateInput[v1alpha1.PropagationSpec], error) {
 	var it specs.UpdateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
@@ -2029,6 +2136,18 @@ func (ec *executionContext) unmarshalInputUpdateClusterPropagationPolicyInput(ct
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalUpdateClusterPropagationPolicyInput unmarshals raw into the UpdateClusterPropagationPolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateClusterPropagationPolicyInput(ctx context.Context, raw any) (specs.UpdateInput[v1alpha1.PropagationSpec], error) {
+	var out specs.UpdateInput[v1alpha1.PropagationSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateClusterPropagationPolicyInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputUpdateOverridePolicyInput(ctx context.Context, obj any) (specs.UpdateInput[v1alpha1.OverrideSpec], error) {
@@ -2121,6 +2240,18 @@ func (ec *executionContext) unmarshalInputUpdateOverridePolicyInput(ctx context.
 	return it, nil
 }
 
+// UnmarshalUpdateOverridePolicyInput unmarshals raw into the UpdateOverridePolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateOverridePolicyInput(ctx context.Context, raw any) (specs.UpdateInput[v1alpha1.OverrideSpec], error) {
+	var out specs.UpdateInput[v1alpha1.OverrideSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateOverridePolicyInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputUpdatePropagationPolicyInput(ctx context.Context, obj any) (specs.UpdateInput[v1alpha1.PropagationSpec], error) {
 	var it specs.UpdateInput[v1alpha1.PropagationSpec]
 	if obj == nil {
@@ -2211,6 +2342,18 @@ func (ec *executionContext) unmarshalInputUpdatePropagationPolicyInput(ctx conte
 	return it, nil
 }
 
+// UnmarshalUpdatePropagationPolicyInput unmarshals raw into the UpdatePropagationPolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdatePropagationPolicyInput(ctx context.Context, raw any) (specs.UpdateInput[v1alpha1.PropagationSpec], error) {
+	var out specs.UpdateInput[v1alpha1.PropagationSpec]
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdatePropagationPolicyInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -2225,8 +2368,7 @@ func (ec *executionContext) _CreateClusterOverridePolicyPayload(ctx context.Cont
 	fields := graphql.CollectFields(ec.OperationContext, sel, createClusterOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2255,14 +2397,10 @@ func (ec *executionContext) _CreateClusterOverridePolicyPayload(ctx context.Cont
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2273,8 +2411,7 @@ func (ec *executionContext) _CreateClusterPropagationPolicyPayload(ctx context.C
 	fields := graphql.CollectFields(ec.OperationContext, sel, createClusterPropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2303,14 +2440,10 @@ func (ec *executionContext) _CreateClusterPropagationPolicyPayload(ctx context.C
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2321,8 +2454,7 @@ func (ec *executionContext) _CreateOverridePolicyPayload(ctx context.Context, se
 	fields := graphql.CollectFields(ec.OperationContext, sel, createOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2351,14 +2483,10 @@ func (ec *executionContext) _CreateOverridePolicyPayload(ctx context.Context, se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2369,8 +2497,7 @@ func (ec *executionContext) _CreatePropagationPolicyPayload(ctx context.Context,
 	fields := graphql.CollectFields(ec.OperationContext, sel, createPropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2399,14 +2526,10 @@ func (ec *executionContext) _CreatePropagationPolicyPayload(ctx context.Context,
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2417,8 +2540,7 @@ func (ec *executionContext) _DeleteClusterOverridePolicyPayload(ctx context.Cont
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteClusterOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2447,14 +2569,10 @@ func (ec *executionContext) _DeleteClusterOverridePolicyPayload(ctx context.Cont
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2465,8 +2583,7 @@ func (ec *executionContext) _DeleteClusterPropagationPolicyPayload(ctx context.C
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteClusterPropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2495,14 +2612,10 @@ func (ec *executionContext) _DeleteClusterPropagationPolicyPayload(ctx context.C
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2513,8 +2626,7 @@ func (ec *executionContext) _DeleteOverridePolicyPayload(ctx context.Context, se
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2543,14 +2655,10 @@ func (ec *executionContext) _DeleteOverridePolicyPayload(ctx context.Context, se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2561,8 +2669,7 @@ func (ec *executionContext) _DeletePropagationPolicyPayload(ctx context.Context,
 	fields := graphql.CollectFields(ec.OperationContext, sel, deletePropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2591,14 +2698,10 @@ func (ec *executionContext) _DeletePropagationPolicyPayload(ctx context.Context,
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2609,8 +2712,7 @@ func (ec *executionContext) _PolicyUse(ctx context.Context, sel ast.SelectionSet
 	fields := graphql.CollectFields(ec.OperationContext, sel, policyUseImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2639,14 +2741,10 @@ func (ec *executionContext) _PolicyUse(ctx context.Context, sel ast.SelectionSet
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2657,8 +2755,7 @@ func (ec *executionContext) _PolicyUser(ctx context.Context, sel ast.SelectionSe
 	fields := graphql.CollectFields(ec.OperationContext, sel, policyUserImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2692,14 +2789,10 @@ func (ec *executionContext) _PolicyUser(ctx context.Context, sel ast.SelectionSe
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2710,8 +2803,7 @@ func (ec *executionContext) _UpdateClusterOverridePolicyPayload(ctx context.Cont
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateClusterOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2740,14 +2832,10 @@ func (ec *executionContext) _UpdateClusterOverridePolicyPayload(ctx context.Cont
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2758,8 +2846,7 @@ func (ec *executionContext) _UpdateClusterPropagationPolicyPayload(ctx context.C
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateClusterPropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2788,14 +2875,10 @@ func (ec *executionContext) _UpdateClusterPropagationPolicyPayload(ctx context.C
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2806,8 +2889,7 @@ func (ec *executionContext) _UpdateOverridePolicyPayload(ctx context.Context, se
 	fields := graphql.CollectFields(ec.OperationContext, sel, updateOverridePolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2836,14 +2918,10 @@ func (ec *executionContext) _UpdateOverridePolicyPayload(ctx context.Context, se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2854,8 +2932,7 @@ func (ec *executionContext) _UpdatePropagationPolicyPayload(ctx context.Context,
 	fields := graphql.CollectFields(ec.OperationContext, sel, updatePropagationPolicyPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2884,14 +2961,10 @@ func (ec *executionContext) _UpdatePropagationPolicyPayload(ctx context.Context,
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2942,9 +3015,7 @@ func (ec *executionContext) unmarshalNDeletePropagationPolicyInput2githubᚗcom�
 
 func (ec *executionContext) marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋspecsᚐUse(ctx context.Context, sel ast.SelectionSet, v *specs.Use) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "PolicyUse!")
 		return graphql.Null
 	}
 	return ec._PolicyUse(ctx, sel, v)

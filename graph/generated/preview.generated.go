@@ -96,7 +96,7 @@ func (ec *executionContext) _ClusterLossPreview_fingerprint(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_ClusterLossPreview_fingerprint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterLossPreview_assumptions(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -119,7 +119,7 @@ func (ec *executionContext) _ClusterLossPreview_assumptions(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_ClusterLossPreview_assumptions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterLossPreview_evicted(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -142,7 +142,7 @@ func (ec *executionContext) _ClusterLossPreview_evicted(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ClusterLossPreview_evicted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ClusterLossPreview_moved(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -165,7 +165,7 @@ func (ec *executionContext) _ClusterLossPreview_moved(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ClusterLossPreview_moved(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ClusterLossPreview_unchanged(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -188,7 +188,7 @@ func (ec *executionContext) _ClusterLossPreview_unchanged(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ClusterLossPreview_unchanged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ClusterLossPreview_removed(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -211,7 +211,7 @@ func (ec *executionContext) _ClusterLossPreview_removed(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ClusterLossPreview_removed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ClusterLossPreview_unplaced(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -234,7 +234,7 @@ func (ec *executionContext) _ClusterLossPreview_unplaced(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ClusterLossPreview_unplaced(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterLossPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ClusterLossPreview_items(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -333,7 +333,7 @@ func (ec *executionContext) _PolicyPreview_fingerprint(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_PolicyPreview_fingerprint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, "String")
 }
 
 func (ec *executionContext) _PolicyPreview_assumptions(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -356,7 +356,7 @@ func (ec *executionContext) _PolicyPreview_assumptions(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_PolicyPreview_assumptions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, "String")
 }
 
 func (ec *executionContext) _PolicyPreview_claimed(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -379,7 +379,7 @@ func (ec *executionContext) _PolicyPreview_claimed(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_PolicyPreview_claimed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PolicyPreview_lost(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -402,7 +402,7 @@ func (ec *executionContext) _PolicyPreview_lost(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_PolicyPreview_lost(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PolicyPreview_takenOver(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -425,7 +425,7 @@ func (ec *executionContext) _PolicyPreview_takenOver(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_PolicyPreview_takenOver(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PolicyPreview_handedOver(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -448,7 +448,7 @@ func (ec *executionContext) _PolicyPreview_handedOver(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_PolicyPreview_handedOver(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PolicyPreview_moved(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -471,7 +471,7 @@ func (ec *executionContext) _PolicyPreview_moved(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_PolicyPreview_moved(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PolicyPreview_removed(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -494,7 +494,7 @@ func (ec *executionContext) _PolicyPreview_removed(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_PolicyPreview_removed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PolicyPreview_unplaced(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -517,7 +517,7 @@ func (ec *executionContext) _PolicyPreview_unplaced(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_PolicyPreview_unplaced(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyPreview", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PolicyPreview_items(ctx context.Context, field graphql.CollectedField, obj *preview.Preview) (ret graphql.Marshaler) {
@@ -616,7 +616,7 @@ func (ec *executionContext) _PreviewItem_apiVersion(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_PreviewItem_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PreviewItem", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PreviewItem", field, false, false, "String")
 }
 
 func (ec *executionContext) _PreviewItem_kind(ctx context.Context, field graphql.CollectedField, obj *preview.Item) (ret graphql.Marshaler) {
@@ -639,7 +639,7 @@ func (ec *executionContext) _PreviewItem_kind(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_PreviewItem_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PreviewItem", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PreviewItem", field, false, false, "String")
 }
 
 func (ec *executionContext) _PreviewItem_namespace(ctx context.Context, field graphql.CollectedField, obj *preview.Item) (ret graphql.Marshaler) {
@@ -662,7 +662,7 @@ func (ec *executionContext) _PreviewItem_namespace(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_PreviewItem_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PreviewItem", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PreviewItem", field, true, false, "String")
 }
 
 func (ec *executionContext) _PreviewItem_name(ctx context.Context, field graphql.CollectedField, obj *preview.Item) (ret graphql.Marshaler) {
@@ -685,7 +685,7 @@ func (ec *executionContext) _PreviewItem_name(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_PreviewItem_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PreviewItem", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PreviewItem", field, false, false, "String")
 }
 
 func (ec *executionContext) _PreviewItem_workload(ctx context.Context, field graphql.CollectedField, obj *preview.Item) (ret graphql.Marshaler) {
@@ -740,7 +740,7 @@ func (ec *executionContext) _PreviewItem_effect(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_PreviewItem_effect(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PreviewItem", field, false, false, errors.New("field of type PreviewEffect does not have child fields"))
+	return graphql.NewScalarFieldContext("PreviewItem", field, false, false, "PreviewEffect")
 }
 
 func (ec *executionContext) _PreviewItem_policyBefore(ctx context.Context, field graphql.CollectedField, obj *preview.Item) (ret graphql.Marshaler) {
@@ -891,7 +891,7 @@ func (ec *executionContext) _PreviewItem_removedFrom(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_PreviewItem_removedFrom(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PreviewItem", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PreviewItem", field, true, false, "String")
 }
 
 func (ec *executionContext) _PreviewItem_unplaced(ctx context.Context, field graphql.CollectedField, obj *preview.Item) (ret graphql.Marshaler) {
@@ -914,7 +914,7 @@ func (ec *executionContext) _PreviewItem_unplaced(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_PreviewItem_unplaced(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PreviewItem", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PreviewItem", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _PreviewItem_message(ctx context.Context, field graphql.CollectedField, obj *preview.Item) (ret graphql.Marshaler) {
@@ -937,7 +937,7 @@ func (ec *executionContext) _PreviewItem_message(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_PreviewItem_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PreviewItem", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PreviewItem", field, true, false, "String")
 }
 
 func (ec *executionContext) _PreviewPlacement_clusterName(ctx context.Context, field graphql.CollectedField, obj *whatif.Placement) (ret graphql.Marshaler) {
@@ -960,7 +960,7 @@ func (ec *executionContext) _PreviewPlacement_clusterName(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_PreviewPlacement_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PreviewPlacement", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PreviewPlacement", field, false, false, "String")
 }
 
 func (ec *executionContext) _PreviewPlacement_replicas(ctx context.Context, field graphql.CollectedField, obj *whatif.Placement) (ret graphql.Marshaler) {
@@ -983,7 +983,7 @@ func (ec *executionContext) _PreviewPlacement_replicas(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_PreviewPlacement_replicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PreviewPlacement", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PreviewPlacement", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PreviewPolicy_namespace(ctx context.Context, field graphql.CollectedField, obj *whatif.PolicyRef) (ret graphql.Marshaler) {
@@ -1006,7 +1006,7 @@ func (ec *executionContext) _PreviewPolicy_namespace(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_PreviewPolicy_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PreviewPolicy", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PreviewPolicy", field, true, false, "String")
 }
 
 func (ec *executionContext) _PreviewPolicy_name(ctx context.Context, field graphql.CollectedField, obj *whatif.PolicyRef) (ret graphql.Marshaler) {
@@ -1029,7 +1029,7 @@ func (ec *executionContext) _PreviewPolicy_name(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_PreviewPolicy_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PreviewPolicy", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PreviewPolicy", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -1094,6 +1094,18 @@ func (ec *executionContext) unmarshalInputPolicyPreviewInput(ctx context.Context
 	return it, nil
 }
 
+// UnmarshalPolicyPreviewInput unmarshals raw into the PolicyPreviewInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPolicyPreviewInput(ctx context.Context, raw any) (preview.PolicyInput, error) {
+	var out preview.PolicyInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PolicyPreviewInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputPreviewAssumptionsInput(ctx context.Context, obj any) (preview.Assumptions, error) {
 	var it preview.Assumptions
 	if obj == nil {
@@ -1131,6 +1143,18 @@ func (ec *executionContext) unmarshalInputPreviewAssumptionsInput(ctx context.Co
 	return it, nil
 }
 
+// UnmarshalPreviewAssumptionsInput unmarshals raw into the PreviewAssumptionsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPreviewAssumptionsInput(ctx context.Context, raw any) (preview.Assumptions, error) {
+	var out preview.Assumptions
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PreviewAssumptionsInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -1145,8 +1169,7 @@ func (ec *executionContext) _ClusterLossPreview(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterLossPreviewImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1205,14 +1228,10 @@ func (ec *executionContext) _ClusterLossPreview(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1223,8 +1242,7 @@ func (ec *executionContext) _PolicyPreview(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, policyPreviewImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1293,14 +1311,10 @@ func (ec *executionContext) _PolicyPreview(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1311,8 +1325,7 @@ func (ec *executionContext) _PreviewItem(ctx context.Context, sel ast.SelectionS
 	fields := graphql.CollectFields(ec.OperationContext, sel, previewItemImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1338,43 +1351,11 @@ func (ec *executionContext) _PreviewItem(ctx context.Context, sel ast.SelectionS
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "workload":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._PreviewItem_workload(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._PreviewItem_workload(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "effect":
 			out.Values[i] = ec._PreviewItem_effect(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -1424,14 +1405,10 @@ func (ec *executionContext) _PreviewItem(ctx context.Context, sel ast.SelectionS
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1442,8 +1419,7 @@ func (ec *executionContext) _PreviewPlacement(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, previewPlacementImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1467,14 +1443,10 @@ func (ec *executionContext) _PreviewPlacement(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1485,8 +1457,7 @@ func (ec *executionContext) _PreviewPolicy(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, previewPolicyImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1510,14 +1481,10 @@ func (ec *executionContext) _PreviewPolicy(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1536,9 +1503,7 @@ func (ec *executionContext) marshalNClusterLossMode2githubᚗcomᚋkairshipᚑio
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ClusterLossMode!")
 	}
 	return res
 }
@@ -1553,9 +1518,7 @@ func (ec *executionContext) marshalNPolicyPreviewChange2githubᚗcomᚋkairship�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PolicyPreviewChange!")
 	}
 	return res
 }
@@ -1575,9 +1538,7 @@ func (ec *executionContext) marshalNPreviewEffect2githubᚗcomᚋkairshipᚑio�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PreviewEffect!")
 	}
 	return res
 }
@@ -1600,9 +1561,7 @@ func (ec *executionContext) marshalNPreviewItem2ᚕᚖgithubᚗcomᚋkairshipᚑ
 
 func (ec *executionContext) marshalNPreviewItem2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpreviewᚐItem(ctx context.Context, sel ast.SelectionSet, v *preview.Item) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "PreviewItem!")
 		return graphql.Null
 	}
 	return ec._PreviewItem(ctx, sel, v)

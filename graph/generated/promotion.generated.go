@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -46,7 +45,7 @@ func (ec *executionContext) _PromoteResourcePayload_promoted(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_PromoteResourcePayload_promoted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PromoteResourcePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PromoteResourcePayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _PromoteResourcePayload_policyName(ctx context.Context, field graphql.CollectedField, obj *promotion.Payload) (ret graphql.Marshaler) {
@@ -69,7 +68,7 @@ func (ec *executionContext) _PromoteResourcePayload_policyName(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_PromoteResourcePayload_policyName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PromoteResourcePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PromoteResourcePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _PromoteResourcePayload_resource(ctx context.Context, field graphql.CollectedField, obj *promotion.Payload) (ret graphql.Marshaler) {
@@ -156,7 +155,7 @@ func (ec *executionContext) _PromoteResourcePayload_operation(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_PromoteResourcePayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PromoteResourcePayload", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("PromoteResourcePayload", field, false, false, "ID")
 }
 
 func (ec *executionContext) _PromoteResourcePayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *promotion.Payload) (ret graphql.Marshaler) {
@@ -179,7 +178,7 @@ func (ec *executionContext) _PromoteResourcePayload_consistencyToken(ctx context
 	)
 }
 func (ec *executionContext) fieldContext_PromoteResourcePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PromoteResourcePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PromoteResourcePayload", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -319,6 +318,18 @@ func (ec *executionContext) unmarshalInputPromoteResourceInput(ctx context.Conte
 	return it, nil
 }
 
+// UnmarshalPromoteResourceInput unmarshals raw into the PromoteResourceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPromoteResourceInput(ctx context.Context, raw any) (promotion.Input, error) {
+	var out promotion.Input
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PromoteResourceInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -333,8 +344,7 @@ func (ec *executionContext) _PromoteResourcePayload(ctx context.Context, sel ast
 	fields := graphql.CollectFields(ec.OperationContext, sel, promoteResourcePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -378,14 +388,10 @@ func (ec *executionContext) _PromoteResourcePayload(ctx context.Context, sel ast
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }

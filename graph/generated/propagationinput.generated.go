@@ -81,6 +81,18 @@ func (ec *executionContext) unmarshalInputClusterAffinityInput(ctx context.Conte
 	return it, nil
 }
 
+// UnmarshalClusterAffinityInput unmarshals raw into the ClusterAffinityInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalClusterAffinityInput(ctx context.Context, raw any) (v1alpha1.ClusterAffinity, error) {
+	var out v1alpha1.ClusterAffinity
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ClusterAffinityInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputClusterAffinityTermInput(ctx context.Context, obj any) (v1alpha1.ClusterAffinityTerm, error) {
 	var it v1alpha1.ClusterAffinityTerm
 	if obj == nil {
@@ -146,6 +158,18 @@ func (ec *executionContext) unmarshalInputClusterAffinityTermInput(ctx context.C
 	return it, nil
 }
 
+// UnmarshalClusterAffinityTermInput unmarshals raw into the ClusterAffinityTermInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalClusterAffinityTermInput(ctx context.Context, raw any) (v1alpha1.ClusterAffinityTerm, error) {
+	var out v1alpha1.ClusterAffinityTerm
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ClusterAffinityTermInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputClusterPreferencesInput(ctx context.Context, obj any) (v1alpha1.ClusterPreferences, error) {
 	var it v1alpha1.ClusterPreferences
 	if obj == nil {
@@ -181,6 +205,18 @@ func (ec *executionContext) unmarshalInputClusterPreferencesInput(ctx context.Co
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalClusterPreferencesInput unmarshals raw into the ClusterPreferencesInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalClusterPreferencesInput(ctx context.Context, raw any) (v1alpha1.ClusterPreferences, error) {
+	var out v1alpha1.ClusterPreferences
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ClusterPreferencesInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputClusterTolerationInput(ctx context.Context, obj any) (v11.Toleration, error) {
@@ -241,6 +277,18 @@ func (ec *executionContext) unmarshalInputClusterTolerationInput(ctx context.Con
 	return it, nil
 }
 
+// UnmarshalClusterTolerationInput unmarshals raw into the ClusterTolerationInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalClusterTolerationInput(ctx context.Context, raw any) (v11.Toleration, error) {
+	var out v11.Toleration
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ClusterTolerationInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputFieldSelectorInput(ctx context.Context, obj any) (v1alpha1.FieldSelector, error) {
 	var it v1alpha1.FieldSelector
 	if obj == nil {
@@ -269,6 +317,18 @@ func (ec *executionContext) unmarshalInputFieldSelectorInput(ctx context.Context
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalFieldSelectorInput unmarshals raw into the FieldSelectorInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalFieldSelectorInput(ctx context.Context, raw any) (v1alpha1.FieldSelector, error) {
+	var out v1alpha1.FieldSelector
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "FieldSelectorInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputFieldSelectorRequirementInput(ctx context.Context, obj any) (v11.NodeSelectorRequirement, error) {
@@ -315,6 +375,18 @@ func (ec *executionContext) unmarshalInputFieldSelectorRequirementInput(ctx cont
 	return it, nil
 }
 
+// UnmarshalFieldSelectorRequirementInput unmarshals raw into the FieldSelectorRequirementInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalFieldSelectorRequirementInput(ctx context.Context, raw any) (v11.NodeSelectorRequirement, error) {
+	var out v11.NodeSelectorRequirement
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "FieldSelectorRequirementInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputLabelSelectorInput(ctx context.Context, obj any) (v1.LabelSelector, error) {
 	var it v1.LabelSelector
 	if obj == nil {
@@ -352,6 +424,18 @@ func (ec *executionContext) unmarshalInputLabelSelectorInput(ctx context.Context
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalLabelSelectorInput unmarshals raw into the LabelSelectorInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalLabelSelectorInput(ctx context.Context, raw any) (v1.LabelSelector, error) {
+	var out v1.LabelSelector
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "LabelSelectorInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputLabelSelectorRequirementInput(ctx context.Context, obj any) (v1.LabelSelectorRequirement, error) {
@@ -396,6 +480,18 @@ func (ec *executionContext) unmarshalInputLabelSelectorRequirementInput(ctx cont
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalLabelSelectorRequirementInput unmarshals raw into the LabelSelectorRequirementInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalLabelSelectorRequirementInput(ctx context.Context, raw any) (v1.LabelSelectorRequirement, error) {
+	var out v1.LabelSelectorRequirement
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "LabelSelectorRequirementInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputOverflowClusterAffinityInput(ctx context.Context, obj any) (v1alpha1.OverflowClusterAffinity, error) {
@@ -454,6 +550,18 @@ func (ec *executionContext) unmarshalInputOverflowClusterAffinityInput(ctx conte
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalOverflowClusterAffinityInput unmarshals raw into the OverflowClusterAffinityInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalOverflowClusterAffinityInput(ctx context.Context, raw any) (v1alpha1.OverflowClusterAffinity, error) {
+	var out v1alpha1.OverflowClusterAffinity
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "OverflowClusterAffinityInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputPropagationPlacementInput(ctx context.Context, obj any) (v1alpha1.Placement, error) {
@@ -519,6 +627,18 @@ func (ec *executionContext) unmarshalInputPropagationPlacementInput(ctx context.
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalPropagationPlacementInput unmarshals raw into the PropagationPlacementInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPropagationPlacementInput(ctx context.Context, raw any) (v1alpha1.Placement, error) {
+	var out v1alpha1.Placement
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PropagationPlacementInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputPropagationSpecInput(ctx context.Context, obj any) (v1alpha1.PropagationSpec, error) {
@@ -642,6 +762,18 @@ func (ec *executionContext) unmarshalInputPropagationSpecInput(ctx context.Conte
 	return it, nil
 }
 
+// UnmarshalPropagationSpecInput unmarshals raw into the PropagationSpecInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPropagationSpecInput(ctx context.Context, raw any) (v1alpha1.PropagationSpec, error) {
+	var out v1alpha1.PropagationSpec
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PropagationSpecInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputReplicaSchedulingStrategyInput(ctx context.Context, obj any) (v1alpha1.ReplicaSchedulingStrategy, error) {
 	var it v1alpha1.ReplicaSchedulingStrategy
 	if obj == nil {
@@ -684,6 +816,18 @@ func (ec *executionContext) unmarshalInputReplicaSchedulingStrategyInput(ctx con
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalReplicaSchedulingStrategyInput unmarshals raw into the ReplicaSchedulingStrategyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalReplicaSchedulingStrategyInput(ctx context.Context, raw any) (v1alpha1.ReplicaSchedulingStrategy, error) {
+	var out v1alpha1.ReplicaSchedulingStrategy
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ReplicaSchedulingStrategyInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputResourceSelectorInput(ctx context.Context, obj any) (v1alpha1.ResourceSelector, error) {
@@ -744,6 +888,18 @@ func (ec *executionContext) unmarshalInputResourceSelectorInput(ctx context.Cont
 	return it, nil
 }
 
+// UnmarshalResourceSelectorInput unmarshals raw into the ResourceSelectorInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalResourceSelectorInput(ctx context.Context, raw any) (v1alpha1.ResourceSelector, error) {
+	var out v1alpha1.ResourceSelector
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ResourceSelectorInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSpreadConstraintInput(ctx context.Context, obj any) (v1alpha1.SpreadConstraint, error) {
 	var it v1alpha1.SpreadConstraint
 	if obj == nil {
@@ -795,6 +951,18 @@ func (ec *executionContext) unmarshalInputSpreadConstraintInput(ctx context.Cont
 	return it, nil
 }
 
+// UnmarshalSpreadConstraintInput unmarshals raw into the SpreadConstraintInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSpreadConstraintInput(ctx context.Context, raw any) (v1alpha1.SpreadConstraint, error) {
+	var out v1alpha1.SpreadConstraint
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SpreadConstraintInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputStaticClusterWeightInput(ctx context.Context, obj any) (v1alpha1.StaticClusterWeight, error) {
 	var it v1alpha1.StaticClusterWeight
 	if obj == nil {
@@ -830,6 +998,18 @@ func (ec *executionContext) unmarshalInputStaticClusterWeightInput(ctx context.C
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalStaticClusterWeightInput unmarshals raw into the StaticClusterWeightInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalStaticClusterWeightInput(ctx context.Context, raw any) (v1alpha1.StaticClusterWeight, error) {
+	var out v1alpha1.StaticClusterWeight
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "StaticClusterWeightInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputWorkloadAffinityInput(ctx context.Context, obj any) (v1alpha1.WorkloadAffinity, error) {
@@ -869,6 +1049,18 @@ func (ec *executionContext) unmarshalInputWorkloadAffinityInput(ctx context.Cont
 	return it, nil
 }
 
+// UnmarshalWorkloadAffinityInput unmarshals raw into the WorkloadAffinityInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalWorkloadAffinityInput(ctx context.Context, raw any) (v1alpha1.WorkloadAffinity, error) {
+	var out v1alpha1.WorkloadAffinity
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "WorkloadAffinityInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputWorkloadAffinityTermInput(ctx context.Context, obj any) (v1alpha1.WorkloadAffinityTerm, error) {
 	var it v1alpha1.WorkloadAffinityTerm
 	if obj == nil {
@@ -899,6 +1091,18 @@ func (ec *executionContext) unmarshalInputWorkloadAffinityTermInput(ctx context.
 	return it, nil
 }
 
+// UnmarshalWorkloadAffinityTermInput unmarshals raw into the WorkloadAffinityTermInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalWorkloadAffinityTermInput(ctx context.Context, raw any) (v1alpha1.WorkloadAffinityTerm, error) {
+	var out v1alpha1.WorkloadAffinityTerm
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "WorkloadAffinityTermInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputWorkloadAntiAffinityTermInput(ctx context.Context, obj any) (v1alpha1.WorkloadAntiAffinityTerm, error) {
 	var it v1alpha1.WorkloadAntiAffinityTerm
 	if obj == nil {
@@ -927,6 +1131,18 @@ func (ec *executionContext) unmarshalInputWorkloadAntiAffinityTermInput(ctx cont
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalWorkloadAntiAffinityTermInput unmarshals raw into the WorkloadAntiAffinityTermInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalWorkloadAntiAffinityTermInput(ctx context.Context, raw any) (v1alpha1.WorkloadAntiAffinityTerm, error) {
+	var out v1alpha1.WorkloadAntiAffinityTerm
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "WorkloadAntiAffinityTermInput", raw, &out)
+	return out, err
 }
 
 // endregion **************************** input.gotpl *****************************

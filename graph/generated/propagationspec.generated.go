@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -116,7 +115,7 @@ func (ec *executionContext) _ClusterAffinity_clusterNames(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ClusterAffinity_clusterNames(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterAffinity", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterAffinity", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterAffinity_exclude(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ClusterAffinity) (ret graphql.Marshaler) {
@@ -139,7 +138,7 @@ func (ec *executionContext) _ClusterAffinity_exclude(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ClusterAffinity_exclude(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterAffinity", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterAffinity", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterAffinityTerm_affinityName(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ClusterAffinityTerm) (ret graphql.Marshaler) {
@@ -162,7 +161,7 @@ func (ec *executionContext) _ClusterAffinityTerm_affinityName(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_ClusterAffinityTerm_affinityName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterAffinityTerm", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterAffinityTerm", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterAffinityTerm_labelSelector(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ClusterAffinityTerm) (ret graphql.Marshaler) {
@@ -249,7 +248,7 @@ func (ec *executionContext) _ClusterAffinityTerm_clusterNames(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_ClusterAffinityTerm_clusterNames(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterAffinityTerm", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterAffinityTerm", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterAffinityTerm_exclude(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ClusterAffinityTerm) (ret graphql.Marshaler) {
@@ -272,7 +271,7 @@ func (ec *executionContext) _ClusterAffinityTerm_exclude(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ClusterAffinityTerm_exclude(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterAffinityTerm", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterAffinityTerm", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterAffinityTerm_overflowAffinities(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ClusterAffinityTerm) (ret graphql.Marshaler) {
@@ -359,7 +358,7 @@ func (ec *executionContext) _ClusterPreferences_dynamicWeight(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_ClusterPreferences_dynamicWeight(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterPreferences", field, false, false, errors.New("field of type DynamicWeightFactor does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterPreferences", field, false, false, "DynamicWeightFactor")
 }
 
 func (ec *executionContext) _ClusterToleration_key(ctx context.Context, field graphql.CollectedField, obj *v11.Toleration) (ret graphql.Marshaler) {
@@ -382,7 +381,7 @@ func (ec *executionContext) _ClusterToleration_key(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ClusterToleration_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterToleration", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterToleration", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterToleration_operator(ctx context.Context, field graphql.CollectedField, obj *v11.Toleration) (ret graphql.Marshaler) {
@@ -405,7 +404,7 @@ func (ec *executionContext) _ClusterToleration_operator(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ClusterToleration_operator(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterToleration", field, false, false, errors.New("field of type TolerationOperator does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterToleration", field, false, false, "TolerationOperator")
 }
 
 func (ec *executionContext) _ClusterToleration_value(ctx context.Context, field graphql.CollectedField, obj *v11.Toleration) (ret graphql.Marshaler) {
@@ -428,7 +427,7 @@ func (ec *executionContext) _ClusterToleration_value(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ClusterToleration_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterToleration", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterToleration", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterToleration_effect(ctx context.Context, field graphql.CollectedField, obj *v11.Toleration) (ret graphql.Marshaler) {
@@ -451,7 +450,7 @@ func (ec *executionContext) _ClusterToleration_effect(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ClusterToleration_effect(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterToleration", field, false, false, errors.New("field of type TaintEffect does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterToleration", field, false, false, "TaintEffect")
 }
 
 func (ec *executionContext) _ClusterToleration_tolerationSeconds(ctx context.Context, field graphql.CollectedField, obj *v11.Toleration) (ret graphql.Marshaler) {
@@ -474,7 +473,7 @@ func (ec *executionContext) _ClusterToleration_tolerationSeconds(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_ClusterToleration_tolerationSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterToleration", field, false, false, errors.New("field of type Int64 does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterToleration", field, false, false, "Int64")
 }
 
 func (ec *executionContext) _FieldSelector_matchExpressions(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.FieldSelector) (ret graphql.Marshaler) {
@@ -529,7 +528,7 @@ func (ec *executionContext) _FieldSelectorRequirement_key(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_FieldSelectorRequirement_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FieldSelectorRequirement", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FieldSelectorRequirement", field, false, false, "String")
 }
 
 func (ec *executionContext) _FieldSelectorRequirement_operator(ctx context.Context, field graphql.CollectedField, obj *v11.NodeSelectorRequirement) (ret graphql.Marshaler) {
@@ -552,7 +551,7 @@ func (ec *executionContext) _FieldSelectorRequirement_operator(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_FieldSelectorRequirement_operator(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FieldSelectorRequirement", field, false, false, errors.New("field of type FieldSelectorOperator does not have child fields"))
+	return graphql.NewScalarFieldContext("FieldSelectorRequirement", field, false, false, "FieldSelectorOperator")
 }
 
 func (ec *executionContext) _FieldSelectorRequirement_values(ctx context.Context, field graphql.CollectedField, obj *v11.NodeSelectorRequirement) (ret graphql.Marshaler) {
@@ -575,7 +574,7 @@ func (ec *executionContext) _FieldSelectorRequirement_values(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_FieldSelectorRequirement_values(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FieldSelectorRequirement", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FieldSelectorRequirement", field, false, false, "String")
 }
 
 func (ec *executionContext) _LabelSelector_matchLabels(ctx context.Context, field graphql.CollectedField, obj *v1.LabelSelector) (ret graphql.Marshaler) {
@@ -662,7 +661,7 @@ func (ec *executionContext) _LabelSelectorRequirement_key(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_LabelSelectorRequirement_key(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LabelSelectorRequirement", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LabelSelectorRequirement", field, false, false, "String")
 }
 
 func (ec *executionContext) _LabelSelectorRequirement_operator(ctx context.Context, field graphql.CollectedField, obj *v1.LabelSelectorRequirement) (ret graphql.Marshaler) {
@@ -685,7 +684,7 @@ func (ec *executionContext) _LabelSelectorRequirement_operator(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_LabelSelectorRequirement_operator(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LabelSelectorRequirement", field, false, false, errors.New("field of type LabelSelectorOperator does not have child fields"))
+	return graphql.NewScalarFieldContext("LabelSelectorRequirement", field, false, false, "LabelSelectorOperator")
 }
 
 func (ec *executionContext) _LabelSelectorRequirement_values(ctx context.Context, field graphql.CollectedField, obj *v1.LabelSelectorRequirement) (ret graphql.Marshaler) {
@@ -708,7 +707,7 @@ func (ec *executionContext) _LabelSelectorRequirement_values(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_LabelSelectorRequirement_values(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LabelSelectorRequirement", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LabelSelectorRequirement", field, false, false, "String")
 }
 
 func (ec *executionContext) _OverflowClusterAffinity_affinityName(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.OverflowClusterAffinity) (ret graphql.Marshaler) {
@@ -731,7 +730,7 @@ func (ec *executionContext) _OverflowClusterAffinity_affinityName(ctx context.Co
 	)
 }
 func (ec *executionContext) fieldContext_OverflowClusterAffinity_affinityName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverflowClusterAffinity", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OverflowClusterAffinity", field, false, false, "String")
 }
 
 func (ec *executionContext) _OverflowClusterAffinity_labelSelector(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.OverflowClusterAffinity) (ret graphql.Marshaler) {
@@ -818,7 +817,7 @@ func (ec *executionContext) _OverflowClusterAffinity_clusterNames(ctx context.Co
 	)
 }
 func (ec *executionContext) fieldContext_OverflowClusterAffinity_clusterNames(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverflowClusterAffinity", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OverflowClusterAffinity", field, false, false, "String")
 }
 
 func (ec *executionContext) _OverflowClusterAffinity_exclude(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.OverflowClusterAffinity) (ret graphql.Marshaler) {
@@ -841,7 +840,7 @@ func (ec *executionContext) _OverflowClusterAffinity_exclude(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_OverflowClusterAffinity_exclude(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverflowClusterAffinity", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OverflowClusterAffinity", field, false, false, "String")
 }
 
 func (ec *executionContext) _PropagationPlacement_clusterAffinity(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.Placement) (ret graphql.Marshaler) {
@@ -1088,7 +1087,7 @@ func (ec *executionContext) _PropagationSpec_association(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_PropagationSpec_association(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _PropagationSpec_propagateDeps(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.PropagationSpec) (ret graphql.Marshaler) {
@@ -1111,7 +1110,7 @@ func (ec *executionContext) _PropagationSpec_propagateDeps(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_PropagationSpec_propagateDeps(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _PropagationSpec_placement(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.PropagationSpec) (ret graphql.Marshaler) {
@@ -1166,7 +1165,7 @@ func (ec *executionContext) _PropagationSpec_priority(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_PropagationSpec_priority(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PropagationSpec_preemption(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.PropagationSpec) (ret graphql.Marshaler) {
@@ -1189,7 +1188,7 @@ func (ec *executionContext) _PropagationSpec_preemption(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_PropagationSpec_preemption(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, errors.New("field of type PreemptionBehavior does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, "PreemptionBehavior")
 }
 
 func (ec *executionContext) _PropagationSpec_dependentOverrides(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.PropagationSpec) (ret graphql.Marshaler) {
@@ -1212,7 +1211,7 @@ func (ec *executionContext) _PropagationSpec_dependentOverrides(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_PropagationSpec_dependentOverrides(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, "String")
 }
 
 func (ec *executionContext) _PropagationSpec_schedulerName(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.PropagationSpec) (ret graphql.Marshaler) {
@@ -1235,7 +1234,7 @@ func (ec *executionContext) _PropagationSpec_schedulerName(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_PropagationSpec_schedulerName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, "String")
 }
 
 func (ec *executionContext) _PropagationSpec_failover(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.PropagationSpec) (ret graphql.Marshaler) {
@@ -1290,7 +1289,7 @@ func (ec *executionContext) _PropagationSpec_conflictResolution(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_PropagationSpec_conflictResolution(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, errors.New("field of type ConflictResolution does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, "ConflictResolution")
 }
 
 func (ec *executionContext) _PropagationSpec_activationPreference(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.PropagationSpec) (ret graphql.Marshaler) {
@@ -1313,7 +1312,7 @@ func (ec *executionContext) _PropagationSpec_activationPreference(ctx context.Co
 	)
 }
 func (ec *executionContext) fieldContext_PropagationSpec_activationPreference(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, errors.New("field of type ActivationPreference does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, "ActivationPreference")
 }
 
 func (ec *executionContext) _PropagationSpec_suspension(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.PropagationSpec) (ret graphql.Marshaler) {
@@ -1368,7 +1367,7 @@ func (ec *executionContext) _PropagationSpec_preserveResourcesOnDeletion(ctx con
 	)
 }
 func (ec *executionContext) fieldContext_PropagationSpec_preserveResourcesOnDeletion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PropagationSpec", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _PropagationSpec_schedulePriority(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.PropagationSpec) (ret graphql.Marshaler) {
@@ -1423,7 +1422,7 @@ func (ec *executionContext) _ReplicaSchedulingStrategy_replicaSchedulingType(ctx
 	)
 }
 func (ec *executionContext) fieldContext_ReplicaSchedulingStrategy_replicaSchedulingType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ReplicaSchedulingStrategy", field, false, false, errors.New("field of type ReplicaSchedulingType does not have child fields"))
+	return graphql.NewScalarFieldContext("ReplicaSchedulingStrategy", field, false, false, "ReplicaSchedulingType")
 }
 
 func (ec *executionContext) _ReplicaSchedulingStrategy_replicaDivisionPreference(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ReplicaSchedulingStrategy) (ret graphql.Marshaler) {
@@ -1446,7 +1445,7 @@ func (ec *executionContext) _ReplicaSchedulingStrategy_replicaDivisionPreference
 	)
 }
 func (ec *executionContext) fieldContext_ReplicaSchedulingStrategy_replicaDivisionPreference(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ReplicaSchedulingStrategy", field, false, false, errors.New("field of type ReplicaDivisionPreference does not have child fields"))
+	return graphql.NewScalarFieldContext("ReplicaSchedulingStrategy", field, false, false, "ReplicaDivisionPreference")
 }
 
 func (ec *executionContext) _ReplicaSchedulingStrategy_weightPreference(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ReplicaSchedulingStrategy) (ret graphql.Marshaler) {
@@ -1501,7 +1500,7 @@ func (ec *executionContext) _ResourceSelector_apiVersion(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ResourceSelector_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceSelector", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceSelector", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceSelector_kind(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ResourceSelector) (ret graphql.Marshaler) {
@@ -1524,7 +1523,7 @@ func (ec *executionContext) _ResourceSelector_kind(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ResourceSelector_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceSelector", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceSelector", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceSelector_namespace(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ResourceSelector) (ret graphql.Marshaler) {
@@ -1547,7 +1546,7 @@ func (ec *executionContext) _ResourceSelector_namespace(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ResourceSelector_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceSelector", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceSelector", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceSelector_name(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ResourceSelector) (ret graphql.Marshaler) {
@@ -1570,7 +1569,7 @@ func (ec *executionContext) _ResourceSelector_name(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ResourceSelector_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceSelector", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceSelector", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceSelector_labelSelector(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.ResourceSelector) (ret graphql.Marshaler) {
@@ -1625,7 +1624,7 @@ func (ec *executionContext) _SpreadConstraint_spreadByField(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_SpreadConstraint_spreadByField(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SpreadConstraint", field, false, false, errors.New("field of type SpreadField does not have child fields"))
+	return graphql.NewScalarFieldContext("SpreadConstraint", field, false, false, "SpreadField")
 }
 
 func (ec *executionContext) _SpreadConstraint_spreadByLabel(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.SpreadConstraint) (ret graphql.Marshaler) {
@@ -1648,7 +1647,7 @@ func (ec *executionContext) _SpreadConstraint_spreadByLabel(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_SpreadConstraint_spreadByLabel(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SpreadConstraint", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SpreadConstraint", field, false, false, "String")
 }
 
 func (ec *executionContext) _SpreadConstraint_maxGroups(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.SpreadConstraint) (ret graphql.Marshaler) {
@@ -1671,7 +1670,7 @@ func (ec *executionContext) _SpreadConstraint_maxGroups(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_SpreadConstraint_maxGroups(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SpreadConstraint", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("SpreadConstraint", field, false, false, "Int")
 }
 
 func (ec *executionContext) _SpreadConstraint_minGroups(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.SpreadConstraint) (ret graphql.Marshaler) {
@@ -1694,7 +1693,7 @@ func (ec *executionContext) _SpreadConstraint_minGroups(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_SpreadConstraint_minGroups(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SpreadConstraint", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("SpreadConstraint", field, false, false, "Int")
 }
 
 func (ec *executionContext) _StaticClusterWeight_targetCluster(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.StaticClusterWeight) (ret graphql.Marshaler) {
@@ -1749,7 +1748,7 @@ func (ec *executionContext) _StaticClusterWeight_weight(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_StaticClusterWeight_weight(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("StaticClusterWeight", field, false, false, errors.New("field of type Int64 does not have child fields"))
+	return graphql.NewScalarFieldContext("StaticClusterWeight", field, false, false, "Int64")
 }
 
 func (ec *executionContext) _WorkloadAffinity_affinity(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.WorkloadAffinity) (ret graphql.Marshaler) {
@@ -1836,7 +1835,7 @@ func (ec *executionContext) _WorkloadAffinityTerm_groupByLabelKey(ctx context.Co
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadAffinityTerm_groupByLabelKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadAffinityTerm", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadAffinityTerm", field, false, false, "String")
 }
 
 func (ec *executionContext) _WorkloadAntiAffinityTerm_groupByLabelKey(ctx context.Context, field graphql.CollectedField, obj *v1alpha1.WorkloadAntiAffinityTerm) (ret graphql.Marshaler) {
@@ -1859,7 +1858,7 @@ func (ec *executionContext) _WorkloadAntiAffinityTerm_groupByLabelKey(ctx contex
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadAntiAffinityTerm_groupByLabelKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadAntiAffinityTerm", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadAntiAffinityTerm", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -1880,8 +1879,7 @@ func (ec *executionContext) _ClusterAffinity(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterAffinityImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1915,14 +1913,10 @@ func (ec *executionContext) _ClusterAffinity(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1933,8 +1927,7 @@ func (ec *executionContext) _ClusterAffinityTerm(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterAffinityTermImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1978,14 +1971,10 @@ func (ec *executionContext) _ClusterAffinityTerm(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1996,8 +1985,7 @@ func (ec *executionContext) _ClusterPreferences(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterPreferencesImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2021,14 +2009,10 @@ func (ec *executionContext) _ClusterPreferences(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2039,8 +2023,7 @@ func (ec *executionContext) _ClusterToleration(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterTolerationImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2079,14 +2062,10 @@ func (ec *executionContext) _ClusterToleration(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2097,8 +2076,7 @@ func (ec *executionContext) _FieldSelector(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, fieldSelectorImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2117,14 +2095,10 @@ func (ec *executionContext) _FieldSelector(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2135,8 +2109,7 @@ func (ec *executionContext) _FieldSelectorRequirement(ctx context.Context, sel a
 	fields := graphql.CollectFields(ec.OperationContext, sel, fieldSelectorRequirementImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2165,14 +2138,10 @@ func (ec *executionContext) _FieldSelectorRequirement(ctx context.Context, sel a
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2183,50 +2152,17 @@ func (ec *executionContext) _LabelSelector(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, labelSelectorImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("LabelSelector")
 		case "matchLabels":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._LabelSelector_matchLabels(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._LabelSelector_matchLabels(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "matchExpressions":
 			out.Values[i] = ec._LabelSelector_matchExpressions(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -2241,14 +2177,10 @@ func (ec *executionContext) _LabelSelector(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2259,8 +2191,7 @@ func (ec *executionContext) _LabelSelectorRequirement(ctx context.Context, sel a
 	fields := graphql.CollectFields(ec.OperationContext, sel, labelSelectorRequirementImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2289,14 +2220,10 @@ func (ec *executionContext) _LabelSelectorRequirement(ctx context.Context, sel a
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2307,8 +2234,7 @@ func (ec *executionContext) _OverflowClusterAffinity(ctx context.Context, sel as
 	fields := graphql.CollectFields(ec.OperationContext, sel, overflowClusterAffinityImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2347,14 +2273,10 @@ func (ec *executionContext) _OverflowClusterAffinity(ctx context.Context, sel as
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2365,8 +2287,7 @@ func (ec *executionContext) _PropagationPlacement(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, propagationPlacementImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2410,14 +2331,10 @@ func (ec *executionContext) _PropagationPlacement(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2428,8 +2345,7 @@ func (ec *executionContext) _PropagationSpec(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, propagationSpecImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2513,14 +2429,10 @@ func (ec *executionContext) _PropagationSpec(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2531,8 +2443,7 @@ func (ec *executionContext) _ReplicaSchedulingStrategy(ctx context.Context, sel 
 	fields := graphql.CollectFields(ec.OperationContext, sel, replicaSchedulingStrategyImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2561,14 +2472,10 @@ func (ec *executionContext) _ReplicaSchedulingStrategy(ctx context.Context, sel 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2579,8 +2486,7 @@ func (ec *executionContext) _ResourceSelector(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, resourceSelectorImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2619,14 +2525,10 @@ func (ec *executionContext) _ResourceSelector(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2637,8 +2539,7 @@ func (ec *executionContext) _SpreadConstraint(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, spreadConstraintImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2672,14 +2573,10 @@ func (ec *executionContext) _SpreadConstraint(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2690,8 +2587,7 @@ func (ec *executionContext) _StaticClusterWeight(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, staticClusterWeightImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2715,14 +2611,10 @@ func (ec *executionContext) _StaticClusterWeight(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2733,8 +2625,7 @@ func (ec *executionContext) _WorkloadAffinity(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, workloadAffinityImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2758,14 +2649,10 @@ func (ec *executionContext) _WorkloadAffinity(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2776,8 +2663,7 @@ func (ec *executionContext) _WorkloadAffinityTerm(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, workloadAffinityTermImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2796,14 +2682,10 @@ func (ec *executionContext) _WorkloadAffinityTerm(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2814,8 +2696,7 @@ func (ec *executionContext) _WorkloadAntiAffinityTerm(ctx context.Context, sel a
 	fields := graphql.CollectFields(ec.OperationContext, sel, workloadAntiAffinityTermImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2834,14 +2715,10 @@ func (ec *executionContext) _WorkloadAntiAffinityTerm(ctx context.Context, sel a
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2903,9 +2780,7 @@ func (ec *executionContext) marshalNFieldSelectorOperator2k8sᚗioᚋapiᚋcore�
 	_ = sel
 	res := policy.MarshalFieldSelectorOperator(v)
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "FieldSelectorOperator!")
 	}
 	return res
 }
@@ -2939,9 +2814,7 @@ func (ec *executionContext) marshalNLabelSelectorOperator2k8sᚗioᚋapimachiner
 	_ = sel
 	res := policy.MarshalLabelSelectorOperator(v)
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "LabelSelectorOperator!")
 	}
 	return res
 }
@@ -2992,9 +2865,7 @@ func (ec *executionContext) marshalNPropagationPlacement2githubᚗcomᚋkarmada�
 
 func (ec *executionContext) marshalNPropagationSpec2ᚖgithubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋpolicyᚋv1alpha1ᚐPropagationSpec(ctx context.Context, sel ast.SelectionSet, v *v1alpha1.PropagationSpec) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "PropagationSpec!")
 		return graphql.Null
 	}
 	return ec._PropagationSpec(ctx, sel, v)

@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -45,7 +44,7 @@ func (ec *executionContext) _ResourceIngress_className(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ResourceIngress_className(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceIngress", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceIngress", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceIngress_addresses(ctx context.Context, field graphql.CollectedField, obj *resource.IngressView) (ret graphql.Marshaler) {
@@ -68,7 +67,7 @@ func (ec *executionContext) _ResourceIngress_addresses(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ResourceIngress_addresses(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceIngress", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceIngress", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceIngress_tlsHosts(ctx context.Context, field graphql.CollectedField, obj *resource.IngressView) (ret graphql.Marshaler) {
@@ -91,7 +90,7 @@ func (ec *executionContext) _ResourceIngress_tlsHosts(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ResourceIngress_tlsHosts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceIngress", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceIngress", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceIngress_rules(ctx context.Context, field graphql.CollectedField, obj *resource.IngressView) (ret graphql.Marshaler) {
@@ -146,7 +145,7 @@ func (ec *executionContext) _ResourceIngressRule_host(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ResourceIngressRule_host(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceIngressRule", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceIngressRule", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceIngressRule_path(ctx context.Context, field graphql.CollectedField, obj *resource.IngressRule) (ret graphql.Marshaler) {
@@ -169,7 +168,7 @@ func (ec *executionContext) _ResourceIngressRule_path(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ResourceIngressRule_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceIngressRule", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceIngressRule", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceIngressRule_pathType(ctx context.Context, field graphql.CollectedField, obj *resource.IngressRule) (ret graphql.Marshaler) {
@@ -192,7 +191,7 @@ func (ec *executionContext) _ResourceIngressRule_pathType(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ResourceIngressRule_pathType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceIngressRule", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceIngressRule", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceIngressRule_serviceName(ctx context.Context, field graphql.CollectedField, obj *resource.IngressRule) (ret graphql.Marshaler) {
@@ -215,7 +214,7 @@ func (ec *executionContext) _ResourceIngressRule_serviceName(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_ResourceIngressRule_serviceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceIngressRule", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceIngressRule", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceIngressRule_servicePort(ctx context.Context, field graphql.CollectedField, obj *resource.IngressRule) (ret graphql.Marshaler) {
@@ -238,7 +237,7 @@ func (ec *executionContext) _ResourceIngressRule_servicePort(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_ResourceIngressRule_servicePort(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceIngressRule", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceIngressRule", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceRuns_images(ctx context.Context, field graphql.CollectedField, obj *resource.Runs) (ret graphql.Marshaler) {
@@ -261,7 +260,7 @@ func (ec *executionContext) _ResourceRuns_images(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ResourceRuns_images(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceRuns", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceRuns", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceRuns_desired(ctx context.Context, field graphql.CollectedField, obj *resource.Runs) (ret graphql.Marshaler) {
@@ -284,7 +283,7 @@ func (ec *executionContext) _ResourceRuns_desired(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ResourceRuns_desired(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceRuns", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceRuns", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ResourceRuns_ready(ctx context.Context, field graphql.CollectedField, obj *resource.Runs) (ret graphql.Marshaler) {
@@ -307,7 +306,7 @@ func (ec *executionContext) _ResourceRuns_ready(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ResourceRuns_ready(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceRuns", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceRuns", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ResourceService_type(ctx context.Context, field graphql.CollectedField, obj *resource.ServiceView) (ret graphql.Marshaler) {
@@ -330,7 +329,7 @@ func (ec *executionContext) _ResourceService_type(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ResourceService_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceService", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceService", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceService_clusterIPs(ctx context.Context, field graphql.CollectedField, obj *resource.ServiceView) (ret graphql.Marshaler) {
@@ -353,7 +352,7 @@ func (ec *executionContext) _ResourceService_clusterIPs(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ResourceService_clusterIPs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceService", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceService", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceService_addresses(ctx context.Context, field graphql.CollectedField, obj *resource.ServiceView) (ret graphql.Marshaler) {
@@ -376,7 +375,7 @@ func (ec *executionContext) _ResourceService_addresses(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ResourceService_addresses(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceService", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceService", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceService_externalName(ctx context.Context, field graphql.CollectedField, obj *resource.ServiceView) (ret graphql.Marshaler) {
@@ -399,7 +398,7 @@ func (ec *executionContext) _ResourceService_externalName(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ResourceService_externalName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceService", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceService", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceService_ports(ctx context.Context, field graphql.CollectedField, obj *resource.ServiceView) (ret graphql.Marshaler) {
@@ -486,7 +485,7 @@ func (ec *executionContext) _ResourceServicePort_name(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ResourceServicePort_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceServicePort_protocol(ctx context.Context, field graphql.CollectedField, obj *resource.ServicePort) (ret graphql.Marshaler) {
@@ -509,7 +508,7 @@ func (ec *executionContext) _ResourceServicePort_protocol(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ResourceServicePort_protocol(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceServicePort_port(ctx context.Context, field graphql.CollectedField, obj *resource.ServicePort) (ret graphql.Marshaler) {
@@ -532,7 +531,7 @@ func (ec *executionContext) _ResourceServicePort_port(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ResourceServicePort_port(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ResourceServicePort_targetPort(ctx context.Context, field graphql.CollectedField, obj *resource.ServicePort) (ret graphql.Marshaler) {
@@ -555,7 +554,7 @@ func (ec *executionContext) _ResourceServicePort_targetPort(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_ResourceServicePort_targetPort(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceServicePort_nodePort(ctx context.Context, field graphql.CollectedField, obj *resource.ServicePort) (ret graphql.Marshaler) {
@@ -578,7 +577,7 @@ func (ec *executionContext) _ResourceServicePort_nodePort(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ResourceServicePort_nodePort(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceServicePort", field, false, false, "Int")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -599,8 +598,7 @@ func (ec *executionContext) _ResourceIngress(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, resourceIngressImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -634,14 +632,10 @@ func (ec *executionContext) _ResourceIngress(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -652,8 +646,7 @@ func (ec *executionContext) _ResourceIngressRule(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, resourceIngressRuleImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -692,14 +685,10 @@ func (ec *executionContext) _ResourceIngressRule(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -710,8 +699,7 @@ func (ec *executionContext) _ResourceRuns(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, resourceRunsImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -740,14 +728,10 @@ func (ec *executionContext) _ResourceRuns(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -758,8 +742,7 @@ func (ec *executionContext) _ResourceService(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, resourceServiceImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -803,14 +786,10 @@ func (ec *executionContext) _ResourceService(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -821,8 +800,7 @@ func (ec *executionContext) _ResourceServicePort(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, resourceServicePortImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -861,14 +839,10 @@ func (ec *executionContext) _ResourceServicePort(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }

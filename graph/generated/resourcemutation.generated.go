@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -48,7 +47,7 @@ func (ec *executionContext) _ApplyManifestsPayload_applied(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_ApplyManifestsPayload_applied(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ApplyManifestsPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ApplyManifestsPayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _ApplyManifestsPayload_fingerprint(ctx context.Context, field graphql.CollectedField, obj *resources.ApplyPayload) (ret graphql.Marshaler) {
@@ -71,7 +70,7 @@ func (ec *executionContext) _ApplyManifestsPayload_fingerprint(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_ApplyManifestsPayload_fingerprint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ApplyManifestsPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ApplyManifestsPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _ApplyManifestsPayload_results(ctx context.Context, field graphql.CollectedField, obj *resources.ApplyPayload) (ret graphql.Marshaler) {
@@ -126,7 +125,7 @@ func (ec *executionContext) _ApplyManifestsPayload_operation(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_ApplyManifestsPayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ApplyManifestsPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("ApplyManifestsPayload", field, false, false, "ID")
 }
 
 func (ec *executionContext) _ApplyManifestsPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *resources.ApplyPayload) (ret graphql.Marshaler) {
@@ -149,7 +148,7 @@ func (ec *executionContext) _ApplyManifestsPayload_consistencyToken(ctx context.
 	)
 }
 func (ec *executionContext) fieldContext_ApplyManifestsPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ApplyManifestsPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ApplyManifestsPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeleteResourcePayload_deleted(ctx context.Context, field graphql.CollectedField, obj *resources.DeletePayload) (ret graphql.Marshaler) {
@@ -172,7 +171,7 @@ func (ec *executionContext) _DeleteResourcePayload_deleted(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_DeleteResourcePayload_deleted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteResourcePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteResourcePayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _DeleteResourcePayload_resource(ctx context.Context, field graphql.CollectedField, obj *resources.DeletePayload) (ret graphql.Marshaler) {
@@ -227,7 +226,7 @@ func (ec *executionContext) _DeleteResourcePayload_consistencyToken(ctx context.
 	)
 }
 func (ec *executionContext) fieldContext_DeleteResourcePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeleteResourcePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeleteResourcePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestResult_document(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -250,7 +249,7 @@ func (ec *executionContext) _ManifestResult_document(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ManifestResult_document(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ManifestResult_apiVersion(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -273,7 +272,7 @@ func (ec *executionContext) _ManifestResult_apiVersion(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ManifestResult_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestResult_kind(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -296,7 +295,7 @@ func (ec *executionContext) _ManifestResult_kind(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ManifestResult_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestResult_namespace(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -319,7 +318,7 @@ func (ec *executionContext) _ManifestResult_namespace(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ManifestResult_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestResult_name(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -342,7 +341,7 @@ func (ec *executionContext) _ManifestResult_name(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ManifestResult_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestResult_action(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -365,7 +364,7 @@ func (ec *executionContext) _ManifestResult_action(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ManifestResult_action(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, errors.New("field of type ManifestAction does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, "ManifestAction")
 }
 
 func (ec *executionContext) _ManifestResult_message(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -388,7 +387,7 @@ func (ec *executionContext) _ManifestResult_message(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ManifestResult_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ManifestResult", field, false, false, "String")
 }
 
 func (ec *executionContext) _ManifestResult_resource(ctx context.Context, field graphql.CollectedField, obj *resources.Result) (ret graphql.Marshaler) {
@@ -475,7 +474,7 @@ func (ec *executionContext) _MutationProblem_code(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_MutationProblem_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MutationProblem", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MutationProblem", field, false, false, "String")
 }
 
 func (ec *executionContext) _MutationProblem_message(ctx context.Context, field graphql.CollectedField, obj *write.Problem) (ret graphql.Marshaler) {
@@ -498,7 +497,7 @@ func (ec *executionContext) _MutationProblem_message(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_MutationProblem_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MutationProblem", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MutationProblem", field, false, false, "String")
 }
 
 func (ec *executionContext) _MutationProblem_argument(ctx context.Context, field graphql.CollectedField, obj *write.Problem) (ret graphql.Marshaler) {
@@ -521,7 +520,7 @@ func (ec *executionContext) _MutationProblem_argument(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_MutationProblem_argument(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MutationProblem", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MutationProblem", field, false, false, "String")
 }
 
 func (ec *executionContext) _MutationProblem_fields(ctx context.Context, field graphql.CollectedField, obj *write.Problem) (ret graphql.Marshaler) {
@@ -608,7 +607,7 @@ func (ec *executionContext) _PatchResourcePayload_consistencyToken(ctx context.C
 	)
 }
 func (ec *executionContext) fieldContext_PatchResourcePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PatchResourcePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PatchResourcePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _ProblemField_argument(ctx context.Context, field graphql.CollectedField, obj *apierror.Field) (ret graphql.Marshaler) {
@@ -631,7 +630,7 @@ func (ec *executionContext) _ProblemField_argument(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ProblemField_argument(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ProblemField", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ProblemField", field, false, false, "String")
 }
 
 func (ec *executionContext) _ProblemField_message(ctx context.Context, field graphql.CollectedField, obj *apierror.Field) (ret graphql.Marshaler) {
@@ -654,7 +653,7 @@ func (ec *executionContext) _ProblemField_message(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ProblemField_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ProblemField", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ProblemField", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -731,6 +730,18 @@ func (ec *executionContext) unmarshalInputApplyManifestsInput(ctx context.Contex
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalApplyManifestsInput unmarshals raw into the ApplyManifestsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalApplyManifestsInput(ctx context.Context, raw any) (resources.ApplyInput, error) {
+	var out resources.ApplyInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ApplyManifestsInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputDeleteResourceInput(ctx context.Context, obj any) (resources.DeleteInput, error) {
@@ -831,6 +842,18 @@ func (ec *executionContext) unmarshalInputDeleteResourceInput(ctx context.Contex
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalDeleteResourceInput unmarshals raw into the DeleteResourceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeleteResourceInput(ctx context.Context, raw any) (resources.DeleteInput, error) {
+	var out resources.DeleteInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteResourceInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputPatchResourceInput(ctx context.Context, obj any) (resources.PatchInput, error) {
@@ -946,6 +969,18 @@ func (ec *executionContext) unmarshalInputPatchResourceInput(ctx context.Context
 	return it, nil
 }
 
+// UnmarshalPatchResourceInput unmarshals raw into the PatchResourceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPatchResourceInput(ctx context.Context, raw any) (resources.PatchInput, error) {
+	var out resources.PatchInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PatchResourceInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -960,8 +995,7 @@ func (ec *executionContext) _ApplyManifestsPayload(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, applyManifestsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1000,14 +1034,10 @@ func (ec *executionContext) _ApplyManifestsPayload(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1018,8 +1048,7 @@ func (ec *executionContext) _DeleteResourcePayload(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, deleteResourcePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1048,14 +1077,10 @@ func (ec *executionContext) _DeleteResourcePayload(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1066,8 +1091,7 @@ func (ec *executionContext) _ManifestResult(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, manifestResultImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1126,14 +1150,10 @@ func (ec *executionContext) _ManifestResult(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1144,8 +1164,7 @@ func (ec *executionContext) _MutationProblem(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, mutationProblemImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1179,14 +1198,10 @@ func (ec *executionContext) _MutationProblem(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1197,8 +1212,7 @@ func (ec *executionContext) _PatchResourcePayload(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, patchResourcePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1222,14 +1236,10 @@ func (ec *executionContext) _PatchResourcePayload(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1240,8 +1250,7 @@ func (ec *executionContext) _ProblemField(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, problemFieldImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1265,14 +1274,10 @@ func (ec *executionContext) _ProblemField(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1301,9 +1306,7 @@ func (ec *executionContext) marshalNManifestAction2githubᚗcomᚋkairshipᚑio�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ManifestAction!")
 	}
 	return res
 }
@@ -1343,9 +1346,7 @@ func (ec *executionContext) marshalNPatchType2githubᚗcomᚋkairshipᚑioᚋkai
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PatchType!")
 	}
 	return res
 }

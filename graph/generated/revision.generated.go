@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -45,7 +44,7 @@ func (ec *executionContext) _WorkloadRevision_clusterName(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRevision_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, "String")
 }
 
 func (ec *executionContext) _WorkloadRevision_number(ctx context.Context, field graphql.CollectedField, obj *workload.ListedRevision) (ret graphql.Marshaler) {
@@ -68,7 +67,7 @@ func (ec *executionContext) _WorkloadRevision_number(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRevision_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, "Int")
 }
 
 func (ec *executionContext) _WorkloadRevision_createdAt(ctx context.Context, field graphql.CollectedField, obj *workload.ListedRevision) (ret graphql.Marshaler) {
@@ -91,7 +90,7 @@ func (ec *executionContext) _WorkloadRevision_createdAt(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRevision_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, "Time")
 }
 
 func (ec *executionContext) _WorkloadRevision_changeCause(ctx context.Context, field graphql.CollectedField, obj *workload.ListedRevision) (ret graphql.Marshaler) {
@@ -114,7 +113,7 @@ func (ec *executionContext) _WorkloadRevision_changeCause(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRevision_changeCause(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, "String")
 }
 
 func (ec *executionContext) _WorkloadRevision_images(ctx context.Context, field graphql.CollectedField, obj *workload.ListedRevision) (ret graphql.Marshaler) {
@@ -137,7 +136,7 @@ func (ec *executionContext) _WorkloadRevision_images(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRevision_images(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, "String")
 }
 
 func (ec *executionContext) _WorkloadRevision_current(ctx context.Context, field graphql.CollectedField, obj *workload.ListedRevision) (ret graphql.Marshaler) {
@@ -160,7 +159,7 @@ func (ec *executionContext) _WorkloadRevision_current(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRevision_current(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _WorkloadRevision_overridden(ctx context.Context, field graphql.CollectedField, obj *workload.ListedRevision) (ret graphql.Marshaler) {
@@ -183,7 +182,7 @@ func (ec *executionContext) _WorkloadRevision_overridden(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRevision_overridden(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRevision", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _WorkloadRevisionList_nodes(ctx context.Context, field graphql.CollectedField, obj *workload.RevisionList) (ret graphql.Marshaler) {
@@ -238,7 +237,7 @@ func (ec *executionContext) _WorkloadRevisionList_message(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadRevisionList_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadRevisionList", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadRevisionList", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -259,8 +258,7 @@ func (ec *executionContext) _WorkloadRevision(ctx context.Context, sel ast.Selec
 	fields := graphql.CollectFields(ec.OperationContext, sel, workloadRevisionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -309,14 +307,10 @@ func (ec *executionContext) _WorkloadRevision(ctx context.Context, sel ast.Selec
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -327,8 +321,7 @@ func (ec *executionContext) _WorkloadRevisionList(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, workloadRevisionListImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -352,14 +345,10 @@ func (ec *executionContext) _WorkloadRevisionList(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -370,23 +359,15 @@ func (ec *executionContext) _WorkloadRevisionList(ctx context.Context, sel ast.S
 
 func (ec *executionContext) marshalNWorkloadRevision2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐListedRevision(ctx context.Context, sel ast.SelectionSet, v *workload.ListedRevision) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "WorkloadRevision!")
 		return graphql.Null
 	}
 	return ec._WorkloadRevision(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNWorkloadRevisionList2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐRevisionList(ctx context.Context, sel ast.SelectionSet, v workload.RevisionList) graphql.Marshaler {
-	return ec._WorkloadRevisionList(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNWorkloadRevisionList2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐRevisionList(ctx context.Context, sel ast.SelectionSet, v *workload.RevisionList) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "WorkloadRevisionList!")
 		return graphql.Null
 	}
 	return ec._WorkloadRevisionList(ctx, sel, v)

@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -83,7 +82,7 @@ func (ec *executionContext) _GrantInstanceRolePayload_unchanged(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_GrantInstanceRolePayload_unchanged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("GrantInstanceRolePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("GrantInstanceRolePayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _GrantInstanceRolePayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *rolebindings.GrantPayload) (ret graphql.Marshaler) {
@@ -106,7 +105,7 @@ func (ec *executionContext) _GrantInstanceRolePayload_consistencyToken(ctx conte
 	)
 }
 func (ec *executionContext) fieldContext_GrantInstanceRolePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("GrantInstanceRolePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("GrantInstanceRolePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _RevokeInstanceRolePayload_binding(ctx context.Context, field graphql.CollectedField, obj *rolebindings.RevokePayload) (ret graphql.Marshaler) {
@@ -161,7 +160,7 @@ func (ec *executionContext) _RevokeInstanceRolePayload_consistencyToken(ctx cont
 	)
 }
 func (ec *executionContext) fieldContext_RevokeInstanceRolePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RevokeInstanceRolePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RevokeInstanceRolePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _RoleBinding_name(ctx context.Context, field graphql.CollectedField, obj *rolebinding.RoleBinding) (ret graphql.Marshaler) {
@@ -184,7 +183,7 @@ func (ec *executionContext) _RoleBinding_name(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_RoleBinding_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "String")
 }
 
 func (ec *executionContext) _RoleBinding_instanceName(ctx context.Context, field graphql.CollectedField, obj *rolebinding.RoleBinding) (ret graphql.Marshaler) {
@@ -207,7 +206,7 @@ func (ec *executionContext) _RoleBinding_instanceName(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_RoleBinding_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, "String")
 }
 
 func (ec *executionContext) _RoleBinding_subjectKind(ctx context.Context, field graphql.CollectedField, obj *rolebinding.RoleBinding) (ret graphql.Marshaler) {
@@ -230,7 +229,7 @@ func (ec *executionContext) _RoleBinding_subjectKind(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_RoleBinding_subjectKind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, errors.New("field of type RoleSubjectKind does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, "RoleSubjectKind")
 }
 
 func (ec *executionContext) _RoleBinding_subject(ctx context.Context, field graphql.CollectedField, obj *rolebinding.RoleBinding) (ret graphql.Marshaler) {
@@ -253,7 +252,7 @@ func (ec *executionContext) _RoleBinding_subject(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_RoleBinding_subject(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, "String")
 }
 
 func (ec *executionContext) _RoleBinding_role(ctx context.Context, field graphql.CollectedField, obj *rolebinding.RoleBinding) (ret graphql.Marshaler) {
@@ -276,7 +275,7 @@ func (ec *executionContext) _RoleBinding_role(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_RoleBinding_role(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, errors.New("field of type InstanceRole does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, "InstanceRole")
 }
 
 func (ec *executionContext) _RoleBinding_namespaces(ctx context.Context, field graphql.CollectedField, obj *rolebinding.RoleBinding) (ret graphql.Marshaler) {
@@ -299,7 +298,7 @@ func (ec *executionContext) _RoleBinding_namespaces(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_RoleBinding_namespaces(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, "String")
 }
 
 func (ec *executionContext) _RoleBinding_source(ctx context.Context, field graphql.CollectedField, obj *rolebinding.RoleBinding) (ret graphql.Marshaler) {
@@ -322,7 +321,7 @@ func (ec *executionContext) _RoleBinding_source(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_RoleBinding_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, errors.New("field of type RoleBindingSource does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, "RoleBindingSource")
 }
 
 func (ec *executionContext) _RoleBinding_grantedBy(ctx context.Context, field graphql.CollectedField, obj *rolebinding.RoleBinding) (ret graphql.Marshaler) {
@@ -345,7 +344,7 @@ func (ec *executionContext) _RoleBinding_grantedBy(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_RoleBinding_grantedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, "String")
 }
 
 func (ec *executionContext) _RoleBinding_revoked(ctx context.Context, field graphql.CollectedField, obj *rolebinding.RoleBinding) (ret graphql.Marshaler) {
@@ -368,7 +367,7 @@ func (ec *executionContext) _RoleBinding_revoked(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_RoleBinding_revoked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _RoleBinding_ready(ctx context.Context, field graphql.CollectedField, obj *rolebinding.RoleBinding) (ret graphql.Marshaler) {
@@ -391,7 +390,7 @@ func (ec *executionContext) _RoleBinding_ready(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_RoleBinding_ready(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, "Boolean")
 }
 
 func (ec *executionContext) _RoleBinding_conditions(ctx context.Context, field graphql.CollectedField, obj *rolebinding.RoleBinding) (ret graphql.Marshaler) {
@@ -446,7 +445,7 @@ func (ec *executionContext) _RoleBinding_createdAt(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_RoleBinding_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBinding", field, true, false, "Time")
 }
 
 func (ec *executionContext) _RoleBinding_resourceVersion(ctx context.Context, field graphql.CollectedField, obj *rolebinding.RoleBinding) (ret graphql.Marshaler) {
@@ -469,7 +468,7 @@ func (ec *executionContext) _RoleBinding_resourceVersion(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_RoleBinding_resourceVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "String")
 }
 
 func (ec *executionContext) _RoleBindingConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*rolebinding.RoleBinding]) (ret graphql.Marshaler) {
@@ -588,7 +587,7 @@ func (ec *executionContext) _RoleBindingConnection_totalCount(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_RoleBindingConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBindingConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBindingConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _RoleBindingConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*rolebinding.RoleBinding]) (ret graphql.Marshaler) {
@@ -675,7 +674,7 @@ func (ec *executionContext) _RoleBindingEdge_cursor(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_RoleBindingEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RoleBindingEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RoleBindingEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _WhoCan_subjects(ctx context.Context, field graphql.CollectedField, obj *rolebinding.WhoCan) (ret graphql.Marshaler) {
@@ -730,7 +729,7 @@ func (ec *executionContext) _WhoCanSubject_kind(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_WhoCanSubject_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WhoCanSubject", field, false, false, errors.New("field of type RoleSubjectKind does not have child fields"))
+	return graphql.NewScalarFieldContext("WhoCanSubject", field, false, false, "RoleSubjectKind")
 }
 
 func (ec *executionContext) _WhoCanSubject_name(ctx context.Context, field graphql.CollectedField, obj *rolebinding.WhoCanSubject) (ret graphql.Marshaler) {
@@ -753,7 +752,7 @@ func (ec *executionContext) _WhoCanSubject_name(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_WhoCanSubject_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WhoCanSubject", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WhoCanSubject", field, false, false, "String")
 }
 
 func (ec *executionContext) _WhoCanSubject_bindings(ctx context.Context, field graphql.CollectedField, obj *rolebinding.WhoCanSubject) (ret graphql.Marshaler) {
@@ -864,6 +863,18 @@ func (ec *executionContext) unmarshalInputGrantInstanceRoleInput(ctx context.Con
 	return it, nil
 }
 
+// UnmarshalGrantInstanceRoleInput unmarshals raw into the GrantInstanceRoleInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalGrantInstanceRoleInput(ctx context.Context, raw any) (rolebindings.GrantInput, error) {
+	var out rolebindings.GrantInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "GrantInstanceRoleInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputRevokeInstanceRoleInput(ctx context.Context, obj any) (rolebindings.RevokeInput, error) {
 	var it rolebindings.RevokeInput
 	if obj == nil {
@@ -919,6 +930,18 @@ func (ec *executionContext) unmarshalInputRevokeInstanceRoleInput(ctx context.Co
 	return it, nil
 }
 
+// UnmarshalRevokeInstanceRoleInput unmarshals raw into the RevokeInstanceRoleInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRevokeInstanceRoleInput(ctx context.Context, raw any) (rolebindings.RevokeInput, error) {
+	var out rolebindings.RevokeInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RevokeInstanceRoleInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputRoleBindingFilter(ctx context.Context, obj any) (rolebinding.Filter, error) {
 	var it rolebinding.Filter
 	if obj == nil {
@@ -963,6 +986,18 @@ func (ec *executionContext) unmarshalInputRoleBindingFilter(ctx context.Context,
 	return it, nil
 }
 
+// UnmarshalRoleBindingFilter unmarshals raw into the RoleBindingFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRoleBindingFilter(ctx context.Context, raw any) (rolebinding.Filter, error) {
+	var out rolebinding.Filter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RoleBindingFilter", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -977,8 +1012,7 @@ func (ec *executionContext) _GrantInstanceRolePayload(ctx context.Context, sel a
 	fields := graphql.CollectFields(ec.OperationContext, sel, grantInstanceRolePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1007,14 +1041,10 @@ func (ec *executionContext) _GrantInstanceRolePayload(ctx context.Context, sel a
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1025,8 +1055,7 @@ func (ec *executionContext) _RevokeInstanceRolePayload(ctx context.Context, sel 
 	fields := graphql.CollectFields(ec.OperationContext, sel, revokeInstanceRolePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1050,14 +1079,10 @@ func (ec *executionContext) _RevokeInstanceRolePayload(ctx context.Context, sel 
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1068,8 +1093,7 @@ func (ec *executionContext) _RoleBinding(ctx context.Context, sel ast.SelectionS
 	fields := graphql.CollectFields(ec.OperationContext, sel, roleBindingImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1148,14 +1172,10 @@ func (ec *executionContext) _RoleBinding(ctx context.Context, sel ast.SelectionS
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1166,8 +1186,7 @@ func (ec *executionContext) _RoleBindingConnection(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, roleBindingConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1206,14 +1225,10 @@ func (ec *executionContext) _RoleBindingConnection(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1224,8 +1239,7 @@ func (ec *executionContext) _RoleBindingEdge(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, roleBindingEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1249,14 +1263,10 @@ func (ec *executionContext) _RoleBindingEdge(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1267,8 +1277,7 @@ func (ec *executionContext) _WhoCan(ctx context.Context, sel ast.SelectionSet, o
 	fields := graphql.CollectFields(ec.OperationContext, sel, whoCanImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1287,14 +1296,10 @@ func (ec *executionContext) _WhoCan(ctx context.Context, sel ast.SelectionSet, o
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1305,8 +1310,7 @@ func (ec *executionContext) _WhoCanSubject(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, whoCanSubjectImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1335,14 +1339,10 @@ func (ec *executionContext) _WhoCanSubject(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1361,9 +1361,7 @@ func (ec *executionContext) marshalNAccessVerb2githubᚗcomᚋkairshipᚑioᚋka
 	_ = sel
 	res := scalar.MarshalString(marshalNAccessVerb2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋrolebindingᚐVerb[v])
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "AccessVerb!")
 	}
 	return res
 }
@@ -1404,9 +1402,7 @@ func (ec *executionContext) marshalNInstanceRole2githubᚗcomᚋkairshipᚑioᚋ
 	_ = sel
 	res := scalar.MarshalString(marshalNInstanceRole2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐRole[v])
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "InstanceRole!")
 	}
 	return res
 }
@@ -1467,23 +1463,15 @@ func (ec *executionContext) marshalNRoleBinding2ᚕᚖgithubᚗcomᚋkairshipᚑ
 
 func (ec *executionContext) marshalNRoleBinding2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋrolebindingᚐRoleBinding(ctx context.Context, sel ast.SelectionSet, v *rolebinding.RoleBinding) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "RoleBinding!")
 		return graphql.Null
 	}
 	return ec._RoleBinding(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNRoleBindingConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*rolebinding.RoleBinding]) graphql.Marshaler {
-	return ec._RoleBindingConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNRoleBindingConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*rolebinding.RoleBinding]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "RoleBindingConnection!")
 		return graphql.Null
 	}
 	return ec._RoleBindingConnection(ctx, sel, v)
@@ -1507,9 +1495,7 @@ func (ec *executionContext) marshalNRoleBindingEdge2ᚕᚖgithubᚗcomᚋkairshi
 
 func (ec *executionContext) marshalNRoleBindingEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*rolebinding.RoleBinding]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "RoleBindingEdge!")
 		return graphql.Null
 	}
 	return ec._RoleBindingEdge(ctx, sel, v)
@@ -1525,9 +1511,7 @@ func (ec *executionContext) marshalNRoleBindingSource2githubᚗcomᚋkairshipᚑ
 	_ = sel
 	res := scalar.MarshalString(marshalNRoleBindingSource2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋrolebindingᚐSource[v])
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "RoleBindingSource!")
 	}
 	return res
 }
@@ -1553,9 +1537,7 @@ func (ec *executionContext) marshalNRoleSubjectKind2githubᚗcomᚋkairshipᚑio
 	_ = sel
 	res := scalar.MarshalString(marshalNRoleSubjectKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐSubjectKind[v])
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "RoleSubjectKind!")
 	}
 	return res
 }
@@ -1589,9 +1571,7 @@ func (ec *executionContext) marshalNWhoCanSubject2ᚕᚖgithubᚗcomᚋkairship�
 
 func (ec *executionContext) marshalNWhoCanSubject2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋrolebindingᚐWhoCanSubject(ctx context.Context, sel ast.SelectionSet, v *rolebinding.WhoCanSubject) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "WhoCanSubject!")
 		return graphql.Null
 	}
 	return ec._WhoCanSubject(ctx, sel, v)

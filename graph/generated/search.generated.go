@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -51,7 +50,7 @@ func (ec *executionContext) _SearchHit_type(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_SearchHit_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SearchHit", field, false, false, errors.New("field of type SearchType does not have child fields"))
+	return graphql.NewScalarFieldContext("SearchHit", field, false, false, "SearchType")
 }
 
 func (ec *executionContext) _SearchHit_kind(ctx context.Context, field graphql.CollectedField, obj *search.Hit) (ret graphql.Marshaler) {
@@ -74,7 +73,7 @@ func (ec *executionContext) _SearchHit_kind(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_SearchHit_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SearchHit", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SearchHit", field, false, false, "String")
 }
 
 func (ec *executionContext) _SearchHit_nodeId(ctx context.Context, field graphql.CollectedField, obj *search.Hit) (ret graphql.Marshaler) {
@@ -97,7 +96,7 @@ func (ec *executionContext) _SearchHit_nodeId(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_SearchHit_nodeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SearchHit", field, true, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("SearchHit", field, true, false, "ID")
 }
 
 func (ec *executionContext) _SearchHit_instance(ctx context.Context, field graphql.CollectedField, obj *search.Hit) (ret graphql.Marshaler) {
@@ -152,7 +151,7 @@ func (ec *executionContext) _SearchHit_clusterName(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_SearchHit_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SearchHit", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SearchHit", field, true, false, "String")
 }
 
 func (ec *executionContext) _SearchHit_namespace(ctx context.Context, field graphql.CollectedField, obj *search.Hit) (ret graphql.Marshaler) {
@@ -175,7 +174,7 @@ func (ec *executionContext) _SearchHit_namespace(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_SearchHit_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SearchHit", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SearchHit", field, true, false, "String")
 }
 
 func (ec *executionContext) _SearchHit_name(ctx context.Context, field graphql.CollectedField, obj *search.Hit) (ret graphql.Marshaler) {
@@ -198,7 +197,7 @@ func (ec *executionContext) _SearchHit_name(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_SearchHit_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SearchHit", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SearchHit", field, false, false, "String")
 }
 
 func (ec *executionContext) _SearchHit_matchedBy(ctx context.Context, field graphql.CollectedField, obj *search.Hit) (ret graphql.Marshaler) {
@@ -221,7 +220,7 @@ func (ec *executionContext) _SearchHit_matchedBy(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_SearchHit_matchedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SearchHit", field, false, false, errors.New("field of type SearchMatch does not have child fields"))
+	return graphql.NewScalarFieldContext("SearchHit", field, false, false, "SearchMatch")
 }
 
 func (ec *executionContext) _SearchHit_matchedText(ctx context.Context, field graphql.CollectedField, obj *search.Hit) (ret graphql.Marshaler) {
@@ -244,7 +243,7 @@ func (ec *executionContext) _SearchHit_matchedText(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_SearchHit_matchedText(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SearchHit", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SearchHit", field, false, false, "String")
 }
 
 func (ec *executionContext) _SearchResult_hits(ctx context.Context, field graphql.CollectedField, obj *search.Result) (ret graphql.Marshaler) {
@@ -299,7 +298,7 @@ func (ec *executionContext) _SearchResult_hasMore(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_SearchResult_hasMore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SearchResult", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("SearchResult", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _SearchResult_freshness(ctx context.Context, field graphql.CollectedField, obj *search.Result) (ret graphql.Marshaler) {
@@ -352,8 +351,7 @@ func (ec *executionContext) _SearchHit(ctx context.Context, sel ast.SelectionSet
 	fields := graphql.CollectFields(ec.OperationContext, sel, searchHitImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -374,43 +372,11 @@ func (ec *executionContext) _SearchHit(ctx context.Context, sel ast.SelectionSet
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "instance":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._SearchHit_instance(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._SearchHit_instance(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "clusterName":
 			out.Values[i] = ec._SearchHit_clusterName(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -445,14 +411,10 @@ func (ec *executionContext) _SearchHit(ctx context.Context, sel ast.SelectionSet
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -463,8 +425,7 @@ func (ec *executionContext) _SearchResult(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, searchResultImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -493,14 +454,10 @@ func (ec *executionContext) _SearchResult(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -527,9 +484,7 @@ func (ec *executionContext) marshalNSearchHit2ᚕᚖgithubᚗcomᚋkairshipᚑio
 
 func (ec *executionContext) marshalNSearchHit2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋsearchᚐHit(ctx context.Context, sel ast.SelectionSet, v *search.Hit) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "SearchHit!")
 		return graphql.Null
 	}
 	return ec._SearchHit(ctx, sel, v)
@@ -545,22 +500,14 @@ func (ec *executionContext) marshalNSearchMatch2githubᚗcomᚋkairshipᚑioᚋk
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "SearchMatch!")
 	}
 	return res
 }
 
-func (ec *executionContext) marshalNSearchResult2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋsearchᚐResult(ctx context.Context, sel ast.SelectionSet, v search.Result) graphql.Marshaler {
-	return ec._SearchResult(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNSearchResult2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋsearchᚐResult(ctx context.Context, sel ast.SelectionSet, v *search.Result) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "SearchResult!")
 		return graphql.Null
 	}
 	return ec._SearchResult(ctx, sel, v)
@@ -576,9 +523,7 @@ func (ec *executionContext) marshalNSearchType2githubᚗcomᚋkairshipᚑioᚋka
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "SearchType!")
 	}
 	return res
 }

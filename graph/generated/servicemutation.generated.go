@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -78,7 +77,7 @@ func (ec *executionContext) _CreateServicePayload_policyName(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_CreateServicePayload_policyName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreateServicePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CreateServicePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _CreateServicePayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *workloads.ServicePayload) (ret graphql.Marshaler) {
@@ -101,7 +100,7 @@ func (ec *executionContext) _CreateServicePayload_consistencyToken(ctx context.C
 	)
 }
 func (ec *executionContext) fieldContext_CreateServicePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CreateServicePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CreateServicePayload", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -211,6 +210,18 @@ func (ec *executionContext) unmarshalInputCreateServiceInput(ctx context.Context
 	return it, nil
 }
 
+// UnmarshalCreateServiceInput unmarshals raw into the CreateServiceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateServiceInput(ctx context.Context, raw any) (workloads.ServiceInput, error) {
+	var out workloads.ServiceInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateServiceInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputServicePortInput(ctx context.Context, obj any) (workloads.ServicePort, error) {
 	var it workloads.ServicePort
 	if obj == nil {
@@ -266,6 +277,18 @@ func (ec *executionContext) unmarshalInputServicePortInput(ctx context.Context, 
 	return it, nil
 }
 
+// UnmarshalServicePortInput unmarshals raw into the ServicePortInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalServicePortInput(ctx context.Context, raw any) (workloads.ServicePort, error) {
+	var out workloads.ServicePort
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ServicePortInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -280,8 +303,7 @@ func (ec *executionContext) _CreateServicePayload(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, createServicePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -310,14 +332,10 @@ func (ec *executionContext) _CreateServicePayload(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -360,9 +378,7 @@ func (ec *executionContext) marshalNServiceProtocol2githubᚗcomᚋkairshipᚑio
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ServiceProtocol!")
 	}
 	return res
 }
@@ -377,9 +393,7 @@ func (ec *executionContext) marshalNWorkloadServiceType2githubᚗcomᚋkairship�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "WorkloadServiceType!")
 	}
 	return res
 }

@@ -362,7 +362,7 @@ func (ec *executionContext) _ClusterChange_type(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ClusterChange_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterChange", field, false, false, errors.New("field of type ChangeType does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterChange", field, false, false, "ChangeType")
 }
 
 func (ec *executionContext) _ClusterChange_cluster(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*cluster.Cluster]) (ret graphql.Marshaler) {
@@ -430,7 +430,7 @@ func (ec *executionContext) _ClusterChange_changedFields(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ClusterChange_changedFields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterChange_instanceName(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*cluster.Cluster]) (ret graphql.Marshaler) {
@@ -453,7 +453,7 @@ func (ec *executionContext) _ClusterChange_instanceName(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ClusterChange_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterChange_kind(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*cluster.Cluster]) (ret graphql.Marshaler) {
@@ -476,7 +476,7 @@ func (ec *executionContext) _ClusterChange_kind(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ClusterChange_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterChange_message(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*cluster.Cluster]) (ret graphql.Marshaler) {
@@ -499,7 +499,7 @@ func (ec *executionContext) _ClusterChange_message(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ClusterChange_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterChange_cursor(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*cluster.Cluster]) (ret graphql.Marshaler) {
@@ -522,7 +522,7 @@ func (ec *executionContext) _ClusterChange_cursor(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ClusterChange_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterChange", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterChange", field, true, false, "String")
 }
 
 func (ec *executionContext) _InstanceChange_type(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*instance.Instance]) (ret graphql.Marshaler) {
@@ -545,7 +545,7 @@ func (ec *executionContext) _InstanceChange_type(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_InstanceChange_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceChange", field, false, false, errors.New("field of type ChangeType does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceChange", field, false, false, "ChangeType")
 }
 
 func (ec *executionContext) _InstanceChange_instance(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*instance.Instance]) (ret graphql.Marshaler) {
@@ -613,7 +613,7 @@ func (ec *executionContext) _InstanceChange_changedFields(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_InstanceChange_changedFields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceChange_instanceName(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*instance.Instance]) (ret graphql.Marshaler) {
@@ -636,7 +636,7 @@ func (ec *executionContext) _InstanceChange_instanceName(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_InstanceChange_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceChange_kind(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*instance.Instance]) (ret graphql.Marshaler) {
@@ -659,7 +659,7 @@ func (ec *executionContext) _InstanceChange_kind(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_InstanceChange_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceChange_message(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*instance.Instance]) (ret graphql.Marshaler) {
@@ -682,7 +682,7 @@ func (ec *executionContext) _InstanceChange_message(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_InstanceChange_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _InstanceChange_cursor(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*instance.Instance]) (ret graphql.Marshaler) {
@@ -705,7 +705,7 @@ func (ec *executionContext) _InstanceChange_cursor(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_InstanceChange_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InstanceChange", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InstanceChange", field, true, false, "String")
 }
 
 func (ec *executionContext) _KarmadaResourceChange_type(ctx context.Context, field graphql.CollectedField, obj *changes.Event[karmadaresource.Any]) (ret graphql.Marshaler) {
@@ -728,7 +728,7 @@ func (ec *executionContext) _KarmadaResourceChange_type(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_KarmadaResourceChange_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, errors.New("field of type ChangeType does not have child fields"))
+	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, "ChangeType")
 }
 
 func (ec *executionContext) _KarmadaResourceChange_karmadaResource(ctx context.Context, field graphql.CollectedField, obj *changes.Event[karmadaresource.Any]) (ret graphql.Marshaler) {
@@ -796,7 +796,7 @@ func (ec *executionContext) _KarmadaResourceChange_changedFields(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_KarmadaResourceChange_changedFields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _KarmadaResourceChange_instanceName(ctx context.Context, field graphql.CollectedField, obj *changes.Event[karmadaresource.Any]) (ret graphql.Marshaler) {
@@ -819,7 +819,7 @@ func (ec *executionContext) _KarmadaResourceChange_instanceName(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_KarmadaResourceChange_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _KarmadaResourceChange_kind(ctx context.Context, field graphql.CollectedField, obj *changes.Event[karmadaresource.Any]) (ret graphql.Marshaler) {
@@ -842,7 +842,7 @@ func (ec *executionContext) _KarmadaResourceChange_kind(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_KarmadaResourceChange_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _KarmadaResourceChange_message(ctx context.Context, field graphql.CollectedField, obj *changes.Event[karmadaresource.Any]) (ret graphql.Marshaler) {
@@ -865,7 +865,7 @@ func (ec *executionContext) _KarmadaResourceChange_message(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_KarmadaResourceChange_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _KarmadaResourceChange_cursor(ctx context.Context, field graphql.CollectedField, obj *changes.Event[karmadaresource.Any]) (ret graphql.Marshaler) {
@@ -888,7 +888,7 @@ func (ec *executionContext) _KarmadaResourceChange_cursor(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_KarmadaResourceChange_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("KarmadaResourceChange", field, true, false, "String")
 }
 
 func (ec *executionContext) _MemberClusterChange_type(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*membercluster.MemberCluster]) (ret graphql.Marshaler) {
@@ -911,7 +911,7 @@ func (ec *executionContext) _MemberClusterChange_type(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_MemberClusterChange_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberClusterChange", field, false, false, errors.New("field of type ChangeType does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberClusterChange", field, false, false, "ChangeType")
 }
 
 func (ec *executionContext) _MemberClusterChange_memberCluster(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*membercluster.MemberCluster]) (ret graphql.Marshaler) {
@@ -979,7 +979,7 @@ func (ec *executionContext) _MemberClusterChange_changedFields(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_MemberClusterChange_changedFields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberClusterChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberClusterChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _MemberClusterChange_instanceName(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*membercluster.MemberCluster]) (ret graphql.Marshaler) {
@@ -1002,7 +1002,7 @@ func (ec *executionContext) _MemberClusterChange_instanceName(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_MemberClusterChange_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberClusterChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberClusterChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _MemberClusterChange_kind(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*membercluster.MemberCluster]) (ret graphql.Marshaler) {
@@ -1025,7 +1025,7 @@ func (ec *executionContext) _MemberClusterChange_kind(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_MemberClusterChange_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberClusterChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberClusterChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _MemberClusterChange_message(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*membercluster.MemberCluster]) (ret graphql.Marshaler) {
@@ -1048,7 +1048,7 @@ func (ec *executionContext) _MemberClusterChange_message(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_MemberClusterChange_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberClusterChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberClusterChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _MemberClusterChange_cursor(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*membercluster.MemberCluster]) (ret graphql.Marshaler) {
@@ -1071,7 +1071,7 @@ func (ec *executionContext) _MemberClusterChange_cursor(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_MemberClusterChange_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberClusterChange", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberClusterChange", field, true, false, "String")
 }
 
 func (ec *executionContext) _PolicyChange_type(ctx context.Context, field graphql.CollectedField, obj *changes.Event[policy.Any]) (ret graphql.Marshaler) {
@@ -1094,7 +1094,7 @@ func (ec *executionContext) _PolicyChange_type(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_PolicyChange_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyChange", field, false, false, errors.New("field of type ChangeType does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyChange", field, false, false, "ChangeType")
 }
 
 func (ec *executionContext) _PolicyChange_policy(ctx context.Context, field graphql.CollectedField, obj *changes.Event[policy.Any]) (ret graphql.Marshaler) {
@@ -1162,7 +1162,7 @@ func (ec *executionContext) _PolicyChange_changedFields(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_PolicyChange_changedFields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _PolicyChange_instanceName(ctx context.Context, field graphql.CollectedField, obj *changes.Event[policy.Any]) (ret graphql.Marshaler) {
@@ -1185,7 +1185,7 @@ func (ec *executionContext) _PolicyChange_instanceName(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_PolicyChange_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _PolicyChange_kind(ctx context.Context, field graphql.CollectedField, obj *changes.Event[policy.Any]) (ret graphql.Marshaler) {
@@ -1208,7 +1208,7 @@ func (ec *executionContext) _PolicyChange_kind(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_PolicyChange_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _PolicyChange_message(ctx context.Context, field graphql.CollectedField, obj *changes.Event[policy.Any]) (ret graphql.Marshaler) {
@@ -1231,7 +1231,7 @@ func (ec *executionContext) _PolicyChange_message(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_PolicyChange_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _PolicyChange_cursor(ctx context.Context, field graphql.CollectedField, obj *changes.Event[policy.Any]) (ret graphql.Marshaler) {
@@ -1254,7 +1254,7 @@ func (ec *executionContext) _PolicyChange_cursor(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_PolicyChange_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PolicyChange", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PolicyChange", field, true, false, "String")
 }
 
 func (ec *executionContext) _ResourceChange_type(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*resource.Resource]) (ret graphql.Marshaler) {
@@ -1277,7 +1277,7 @@ func (ec *executionContext) _ResourceChange_type(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ResourceChange_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceChange", field, false, false, errors.New("field of type ChangeType does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceChange", field, false, false, "ChangeType")
 }
 
 func (ec *executionContext) _ResourceChange_resource(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*resource.Resource]) (ret graphql.Marshaler) {
@@ -1345,7 +1345,7 @@ func (ec *executionContext) _ResourceChange_changedFields(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_ResourceChange_changedFields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceChange_instanceName(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*resource.Resource]) (ret graphql.Marshaler) {
@@ -1368,7 +1368,7 @@ func (ec *executionContext) _ResourceChange_instanceName(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ResourceChange_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceChange_kind(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*resource.Resource]) (ret graphql.Marshaler) {
@@ -1391,7 +1391,7 @@ func (ec *executionContext) _ResourceChange_kind(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ResourceChange_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceChange_message(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*resource.Resource]) (ret graphql.Marshaler) {
@@ -1414,7 +1414,7 @@ func (ec *executionContext) _ResourceChange_message(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ResourceChange_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceChange_cursor(ctx context.Context, field graphql.CollectedField, obj *changes.Event[*resource.Resource]) (ret graphql.Marshaler) {
@@ -1437,7 +1437,7 @@ func (ec *executionContext) _ResourceChange_cursor(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ResourceChange_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceChange", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceChange", field, true, false, "String")
 }
 
 func (ec *executionContext) _Subscription_instanceChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
@@ -2085,7 +2085,7 @@ func (ec *executionContext) _WorkloadChange_type(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadChange_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadChange", field, false, false, errors.New("field of type ChangeType does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadChange", field, false, false, "ChangeType")
 }
 
 func (ec *executionContext) _WorkloadChange_workload(ctx context.Context, field graphql.CollectedField, obj *changes.Event[workload.Any]) (ret graphql.Marshaler) {
@@ -2153,7 +2153,7 @@ func (ec *executionContext) _WorkloadChange_changedFields(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadChange_changedFields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _WorkloadChange_instanceName(ctx context.Context, field graphql.CollectedField, obj *changes.Event[workload.Any]) (ret graphql.Marshaler) {
@@ -2176,7 +2176,7 @@ func (ec *executionContext) _WorkloadChange_instanceName(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadChange_instanceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _WorkloadChange_kind(ctx context.Context, field graphql.CollectedField, obj *changes.Event[workload.Any]) (ret graphql.Marshaler) {
@@ -2199,7 +2199,7 @@ func (ec *executionContext) _WorkloadChange_kind(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadChange_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _WorkloadChange_message(ctx context.Context, field graphql.CollectedField, obj *changes.Event[workload.Any]) (ret graphql.Marshaler) {
@@ -2222,7 +2222,7 @@ func (ec *executionContext) _WorkloadChange_message(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadChange_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadChange", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _WorkloadChange_cursor(ctx context.Context, field graphql.CollectedField, obj *changes.Event[workload.Any]) (ret graphql.Marshaler) {
@@ -2245,7 +2245,7 @@ func (ec *executionContext) _WorkloadChange_cursor(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadChange_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadChange", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadChange", field, true, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -2317,6 +2317,18 @@ func (ec *executionContext) unmarshalInputKarmadaResourceChangeFilter(ctx contex
 	return it, nil
 }
 
+// UnmarshalKarmadaResourceChangeFilter unmarshals raw into the KarmadaResourceChangeFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalKarmadaResourceChangeFilter(ctx context.Context, raw any) (karmadaresource.ChangeFilter, error) {
+	var out karmadaresource.ChangeFilter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "KarmadaResourceChangeFilter", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputMemberClusterChangeFilter(ctx context.Context, obj any) (membercluster.ChangeFilter, error) {
 	var it membercluster.ChangeFilter
 	if obj == nil {
@@ -2366,6 +2378,18 @@ func (ec *executionContext) unmarshalInputMemberClusterChangeFilter(ctx context.
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalMemberClusterChangeFilter unmarshals raw into the MemberClusterChangeFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalMemberClusterChangeFilter(ctx context.Context, raw any) (membercluster.ChangeFilter, error) {
+	var out membercluster.ChangeFilter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "MemberClusterChangeFilter", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputPolicyChangeFilter(ctx context.Context, obj any) (policy.ChangeFilter, error) {
@@ -2433,6 +2457,18 @@ func (ec *executionContext) unmarshalInputPolicyChangeFilter(ctx context.Context
 	return it, nil
 }
 
+// UnmarshalPolicyChangeFilter unmarshals raw into the PolicyChangeFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPolicyChangeFilter(ctx context.Context, raw any) (policy.ChangeFilter, error) {
+	var out policy.ChangeFilter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PolicyChangeFilter", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputResourceChangeFilter(ctx context.Context, obj any) (resource.ChangeFilter, error) {
 	var it resource.ChangeFilter
 	if obj == nil {
@@ -2491,6 +2527,18 @@ func (ec *executionContext) unmarshalInputResourceChangeFilter(ctx context.Conte
 	return it, nil
 }
 
+// UnmarshalResourceChangeFilter unmarshals raw into the ResourceChangeFilter input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalResourceChangeFilter(ctx context.Context, raw any) (resource.ChangeFilter, error) {
+	var out resource.ChangeFilter
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ResourceChangeFilter", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -2538,8 +2586,7 @@ func (ec *executionContext) _ClusterChange(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterChangeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2588,14 +2635,10 @@ func (ec *executionContext) _ClusterChange(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2606,8 +2649,7 @@ func (ec *executionContext) _InstanceChange(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceChangeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2656,14 +2698,10 @@ func (ec *executionContext) _InstanceChange(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2674,8 +2712,7 @@ func (ec *executionContext) _KarmadaResourceChange(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, karmadaResourceChangeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2724,14 +2761,10 @@ func (ec *executionContext) _KarmadaResourceChange(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2742,8 +2775,7 @@ func (ec *executionContext) _MemberClusterChange(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, memberClusterChangeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2792,14 +2824,10 @@ func (ec *executionContext) _MemberClusterChange(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2810,8 +2838,7 @@ func (ec *executionContext) _PolicyChange(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, policyChangeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2860,14 +2887,10 @@ func (ec *executionContext) _PolicyChange(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2878,8 +2901,7 @@ func (ec *executionContext) _ResourceChange(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, resourceChangeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2928,14 +2950,10 @@ func (ec *executionContext) _ResourceChange(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2984,8 +3002,7 @@ func (ec *executionContext) _WorkloadChange(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, workloadChangeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3034,14 +3051,10 @@ func (ec *executionContext) _WorkloadChange(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3060,50 +3073,30 @@ func (ec *executionContext) marshalNChangeType2githubᚗcomᚋkairshipᚑioᚋka
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "ChangeType!")
 	}
 	return res
 }
 
-func (ec *executionContext) marshalNClusterChange2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v changes.Event[*cluster.Cluster]) graphql.Marshaler {
-	return ec._ClusterChange(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNClusterChange2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v *changes.Event[*cluster.Cluster]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ClusterChange!")
 		return graphql.Null
 	}
 	return ec._ClusterChange(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNInstanceChange2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v changes.Event[*instance.Instance]) graphql.Marshaler {
-	return ec._InstanceChange(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNInstanceChange2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v *changes.Event[*instance.Instance]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "InstanceChange!")
 		return graphql.Null
 	}
 	return ec._InstanceChange(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNKarmadaResourceChange2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v changes.Event[karmadaresource.Any]) graphql.Marshaler {
-	return ec._KarmadaResourceChange(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNKarmadaResourceChange2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v *changes.Event[karmadaresource.Any]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "KarmadaResourceChange!")
 		return graphql.Null
 	}
 	return ec._KarmadaResourceChange(ctx, sel, v)
@@ -3119,36 +3112,22 @@ func (ec *executionContext) marshalNKarmadaResourceKind2githubᚗcomᚋkairship�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "KarmadaResourceKind!")
 	}
 	return res
 }
 
-func (ec *executionContext) marshalNMemberClusterChange2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v changes.Event[*membercluster.MemberCluster]) graphql.Marshaler {
-	return ec._MemberClusterChange(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNMemberClusterChange2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v *changes.Event[*membercluster.MemberCluster]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "MemberClusterChange!")
 		return graphql.Null
 	}
 	return ec._MemberClusterChange(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPolicyChange2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v changes.Event[policy.Any]) graphql.Marshaler {
-	return ec._PolicyChange(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNPolicyChange2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v *changes.Event[policy.Any]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "PolicyChange!")
 		return graphql.Null
 	}
 	return ec._PolicyChange(ctx, sel, v)
@@ -3164,36 +3143,22 @@ func (ec *executionContext) marshalNPolicyKind2githubᚗcomᚋkairshipᚑioᚋka
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "PolicyKind!")
 	}
 	return res
 }
 
-func (ec *executionContext) marshalNResourceChange2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v changes.Event[*resource.Resource]) graphql.Marshaler {
-	return ec._ResourceChange(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNResourceChange2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v *changes.Event[*resource.Resource]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ResourceChange!")
 		return graphql.Null
 	}
 	return ec._ResourceChange(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNWorkloadChange2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v changes.Event[workload.Any]) graphql.Marshaler {
-	return ec._WorkloadChange(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNWorkloadChange2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐEvent(ctx context.Context, sel ast.SelectionSet, v *changes.Event[workload.Any]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "WorkloadChange!")
 		return graphql.Null
 	}
 	return ec._WorkloadChange(ctx, sel, v)

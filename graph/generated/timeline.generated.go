@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -49,7 +48,7 @@ func (ec *executionContext) _ClusterAvailability_clusterName(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_ClusterAvailability_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterAvailability", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterAvailability", field, false, false, "String")
 }
 
 func (ec *executionContext) _ClusterAvailability_ratio(ctx context.Context, field graphql.CollectedField, obj *timeline.ClusterAvailability) (ret graphql.Marshaler) {
@@ -72,7 +71,7 @@ func (ec *executionContext) _ClusterAvailability_ratio(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ClusterAvailability_ratio(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterAvailability", field, true, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterAvailability", field, true, false, "Float")
 }
 
 func (ec *executionContext) _ClusterAvailability_healthySeconds(ctx context.Context, field graphql.CollectedField, obj *timeline.ClusterAvailability) (ret graphql.Marshaler) {
@@ -95,7 +94,7 @@ func (ec *executionContext) _ClusterAvailability_healthySeconds(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_ClusterAvailability_healthySeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterAvailability", field, true, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterAvailability", field, true, false, "Float")
 }
 
 func (ec *executionContext) _ClusterAvailability_observedSeconds(ctx context.Context, field graphql.CollectedField, obj *timeline.ClusterAvailability) (ret graphql.Marshaler) {
@@ -118,7 +117,7 @@ func (ec *executionContext) _ClusterAvailability_observedSeconds(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_ClusterAvailability_observedSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterAvailability", field, true, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterAvailability", field, true, false, "Float")
 }
 
 func (ec *executionContext) _ClusterAvailability_from(ctx context.Context, field graphql.CollectedField, obj *timeline.ClusterAvailability) (ret graphql.Marshaler) {
@@ -141,7 +140,7 @@ func (ec *executionContext) _ClusterAvailability_from(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ClusterAvailability_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterAvailability", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterAvailability", field, false, false, "Time")
 }
 
 func (ec *executionContext) _ClusterAvailability_to(ctx context.Context, field graphql.CollectedField, obj *timeline.ClusterAvailability) (ret graphql.Marshaler) {
@@ -164,7 +163,7 @@ func (ec *executionContext) _ClusterAvailability_to(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ClusterAvailability_to(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClusterAvailability", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("ClusterAvailability", field, false, false, "Time")
 }
 
 func (ec *executionContext) _TimelineEntry_at(ctx context.Context, field graphql.CollectedField, obj *timeline.Entry) (ret graphql.Marshaler) {
@@ -187,7 +186,7 @@ func (ec *executionContext) _TimelineEntry_at(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_TimelineEntry_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TimelineEntry", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("TimelineEntry", field, false, false, "Time")
 }
 
 func (ec *executionContext) _TimelineEntry_change(ctx context.Context, field graphql.CollectedField, obj *timeline.Entry) (ret graphql.Marshaler) {
@@ -210,7 +209,7 @@ func (ec *executionContext) _TimelineEntry_change(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_TimelineEntry_change(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TimelineEntry", field, false, false, errors.New("field of type TimelineChange does not have child fields"))
+	return graphql.NewScalarFieldContext("TimelineEntry", field, false, false, "TimelineChange")
 }
 
 func (ec *executionContext) _TimelineEntry_clusterName(ctx context.Context, field graphql.CollectedField, obj *timeline.Entry) (ret graphql.Marshaler) {
@@ -233,7 +232,7 @@ func (ec *executionContext) _TimelineEntry_clusterName(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_TimelineEntry_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _TimelineEntry_field(ctx context.Context, field graphql.CollectedField, obj *timeline.Entry) (ret graphql.Marshaler) {
@@ -256,7 +255,7 @@ func (ec *executionContext) _TimelineEntry_field(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_TimelineEntry_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _TimelineEntry_before(ctx context.Context, field graphql.CollectedField, obj *timeline.Entry) (ret graphql.Marshaler) {
@@ -279,7 +278,7 @@ func (ec *executionContext) _TimelineEntry_before(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_TimelineEntry_before(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _TimelineEntry_after(ctx context.Context, field graphql.CollectedField, obj *timeline.Entry) (ret graphql.Marshaler) {
@@ -302,7 +301,7 @@ func (ec *executionContext) _TimelineEntry_after(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_TimelineEntry_after(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _TimelineEntry_message(ctx context.Context, field graphql.CollectedField, obj *timeline.Entry) (ret graphql.Marshaler) {
@@ -325,7 +324,7 @@ func (ec *executionContext) _TimelineEntry_message(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_TimelineEntry_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _TimelineEntry_user(ctx context.Context, field graphql.CollectedField, obj *timeline.Entry) (ret graphql.Marshaler) {
@@ -348,7 +347,7 @@ func (ec *executionContext) _TimelineEntry_user(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_TimelineEntry_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("TimelineEntry", field, true, false, "String")
 }
 
 func (ec *executionContext) _TimelineEntryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*timeline.Entry]) (ret graphql.Marshaler) {
@@ -467,7 +466,7 @@ func (ec *executionContext) _TimelineEntryConnection_totalCount(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_TimelineEntryConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TimelineEntryConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("TimelineEntryConnection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _TimelineEntryConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[*timeline.Entry]) (ret graphql.Marshaler) {
@@ -554,7 +553,7 @@ func (ec *executionContext) _TimelineEntryEdge_cursor(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_TimelineEntryEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TimelineEntryEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("TimelineEntryEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _WorkloadAvailability_ratio(ctx context.Context, field graphql.CollectedField, obj *timeline.WorkloadAvailability) (ret graphql.Marshaler) {
@@ -577,7 +576,7 @@ func (ec *executionContext) _WorkloadAvailability_ratio(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadAvailability_ratio(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadAvailability", field, true, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadAvailability", field, true, false, "Float")
 }
 
 func (ec *executionContext) _WorkloadAvailability_healthySeconds(ctx context.Context, field graphql.CollectedField, obj *timeline.WorkloadAvailability) (ret graphql.Marshaler) {
@@ -600,7 +599,7 @@ func (ec *executionContext) _WorkloadAvailability_healthySeconds(ctx context.Con
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadAvailability_healthySeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadAvailability", field, true, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadAvailability", field, true, false, "Float")
 }
 
 func (ec *executionContext) _WorkloadAvailability_observedSeconds(ctx context.Context, field graphql.CollectedField, obj *timeline.WorkloadAvailability) (ret graphql.Marshaler) {
@@ -623,7 +622,7 @@ func (ec *executionContext) _WorkloadAvailability_observedSeconds(ctx context.Co
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadAvailability_observedSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadAvailability", field, true, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadAvailability", field, true, false, "Float")
 }
 
 func (ec *executionContext) _WorkloadAvailability_from(ctx context.Context, field graphql.CollectedField, obj *timeline.WorkloadAvailability) (ret graphql.Marshaler) {
@@ -646,7 +645,7 @@ func (ec *executionContext) _WorkloadAvailability_from(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadAvailability_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadAvailability", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadAvailability", field, false, false, "Time")
 }
 
 func (ec *executionContext) _WorkloadAvailability_to(ctx context.Context, field graphql.CollectedField, obj *timeline.WorkloadAvailability) (ret graphql.Marshaler) {
@@ -669,7 +668,7 @@ func (ec *executionContext) _WorkloadAvailability_to(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadAvailability_to(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadAvailability", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadAvailability", field, false, false, "Time")
 }
 
 func (ec *executionContext) _WorkloadAvailability_clusters(ctx context.Context, field graphql.CollectedField, obj *timeline.WorkloadAvailability) (ret graphql.Marshaler) {
@@ -752,6 +751,18 @@ func (ec *executionContext) unmarshalInputTimelineObject(ctx context.Context, ob
 	return it, nil
 }
 
+// UnmarshalTimelineObject unmarshals raw into the TimelineObject input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalTimelineObject(ctx context.Context, raw any) (timeline.Object, error) {
+	var out timeline.Object
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "TimelineObject", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -766,8 +777,7 @@ func (ec *executionContext) _ClusterAvailability(ctx context.Context, sel ast.Se
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterAvailabilityImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -811,14 +821,10 @@ func (ec *executionContext) _ClusterAvailability(ctx context.Context, sel ast.Se
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -829,8 +835,7 @@ func (ec *executionContext) _TimelineEntry(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, timelineEntryImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -884,14 +889,10 @@ func (ec *executionContext) _TimelineEntry(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -902,8 +903,7 @@ func (ec *executionContext) _TimelineEntryConnection(ctx context.Context, sel as
 	fields := graphql.CollectFields(ec.OperationContext, sel, timelineEntryConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -942,14 +942,10 @@ func (ec *executionContext) _TimelineEntryConnection(ctx context.Context, sel as
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -960,8 +956,7 @@ func (ec *executionContext) _TimelineEntryEdge(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, timelineEntryEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -985,14 +980,10 @@ func (ec *executionContext) _TimelineEntryEdge(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1003,8 +994,7 @@ func (ec *executionContext) _WorkloadAvailability(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, workloadAvailabilityImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1048,14 +1038,10 @@ func (ec *executionContext) _WorkloadAvailability(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1094,9 +1080,7 @@ func (ec *executionContext) marshalNTimelineChange2githubᚗcomᚋkairshipᚑio�
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullFromMarshaler(ctx, "TimelineChange!")
 	}
 	return res
 }
@@ -1119,23 +1103,15 @@ func (ec *executionContext) marshalNTimelineEntry2ᚕᚖgithubᚗcomᚋkairship�
 
 func (ec *executionContext) marshalNTimelineEntry2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐEntry(ctx context.Context, sel ast.SelectionSet, v *timeline.Entry) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "TimelineEntry!")
 		return graphql.Null
 	}
 	return ec._TimelineEntry(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNTimelineEntryConnection2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v page.Connection[*timeline.Entry]) graphql.Marshaler {
-	return ec._TimelineEntryConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNTimelineEntryConnection2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐConnection(ctx context.Context, sel ast.SelectionSet, v *page.Connection[*timeline.Entry]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "TimelineEntryConnection!")
 		return graphql.Null
 	}
 	return ec._TimelineEntryConnection(ctx, sel, v)
@@ -1159,23 +1135,15 @@ func (ec *executionContext) marshalNTimelineEntryEdge2ᚕᚖgithubᚗcomᚋkairs
 
 func (ec *executionContext) marshalNTimelineEntryEdge2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpageᚐEdge(ctx context.Context, sel ast.SelectionSet, v *page.Edge[*timeline.Entry]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "TimelineEntryEdge!")
 		return graphql.Null
 	}
 	return ec._TimelineEntryEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNWorkloadAvailability2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐWorkloadAvailability(ctx context.Context, sel ast.SelectionSet, v timeline.WorkloadAvailability) graphql.Marshaler {
-	return ec._WorkloadAvailability(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNWorkloadAvailability2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋtimelineᚐWorkloadAvailability(ctx context.Context, sel ast.SelectionSet, v *timeline.WorkloadAvailability) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "WorkloadAvailability!")
 		return graphql.Null
 	}
 	return ec._WorkloadAvailability(ctx, sel, v)

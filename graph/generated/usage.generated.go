@@ -4,7 +4,6 @@ package generated
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -46,7 +45,7 @@ func (ec *executionContext) _MemberClusterUsage_cpu(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_MemberClusterUsage_cpu(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, "Float")
 }
 
 func (ec *executionContext) _MemberClusterUsage_memory(ctx context.Context, field graphql.CollectedField, obj *usage.MemberCluster) (ret graphql.Marshaler) {
@@ -69,7 +68,7 @@ func (ec *executionContext) _MemberClusterUsage_memory(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_MemberClusterUsage_memory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, "Float")
 }
 
 func (ec *executionContext) _MemberClusterUsage_measuredAt(ctx context.Context, field graphql.CollectedField, obj *usage.MemberCluster) (ret graphql.Marshaler) {
@@ -92,7 +91,7 @@ func (ec *executionContext) _MemberClusterUsage_measuredAt(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_MemberClusterUsage_measuredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, "Time")
 }
 
 func (ec *executionContext) _MemberClusterUsage_windowSeconds(ctx context.Context, field graphql.CollectedField, obj *usage.MemberCluster) (ret graphql.Marshaler) {
@@ -115,7 +114,7 @@ func (ec *executionContext) _MemberClusterUsage_windowSeconds(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_MemberClusterUsage_windowSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, "Float")
 }
 
 func (ec *executionContext) _MemberClusterUsage_nodeCount(ctx context.Context, field graphql.CollectedField, obj *usage.MemberCluster) (ret graphql.Marshaler) {
@@ -138,7 +137,7 @@ func (ec *executionContext) _MemberClusterUsage_nodeCount(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_MemberClusterUsage_nodeCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, "Int")
 }
 
 func (ec *executionContext) _MemberClusterUsage_measuredNodeCount(ctx context.Context, field graphql.CollectedField, obj *usage.MemberCluster) (ret graphql.Marshaler) {
@@ -161,7 +160,7 @@ func (ec *executionContext) _MemberClusterUsage_measuredNodeCount(ctx context.Co
 	)
 }
 func (ec *executionContext) fieldContext_MemberClusterUsage_measuredNodeCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, "Int")
 }
 
 func (ec *executionContext) _MemberClusterUsage_reason(ctx context.Context, field graphql.CollectedField, obj *usage.MemberCluster) (ret graphql.Marshaler) {
@@ -184,7 +183,7 @@ func (ec *executionContext) _MemberClusterUsage_reason(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_MemberClusterUsage_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("MemberClusterUsage", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResourceUsage_cpu(ctx context.Context, field graphql.CollectedField, obj *usage.Usage) (ret graphql.Marshaler) {
@@ -207,7 +206,7 @@ func (ec *executionContext) _ResourceUsage_cpu(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_ResourceUsage_cpu(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceUsage", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceUsage", field, false, false, "Float")
 }
 
 func (ec *executionContext) _ResourceUsage_memory(ctx context.Context, field graphql.CollectedField, obj *usage.Usage) (ret graphql.Marshaler) {
@@ -230,7 +229,7 @@ func (ec *executionContext) _ResourceUsage_memory(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ResourceUsage_memory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceUsage", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceUsage", field, false, false, "Float")
 }
 
 func (ec *executionContext) _ResourceUsage_measuredAt(ctx context.Context, field graphql.CollectedField, obj *usage.Usage) (ret graphql.Marshaler) {
@@ -253,7 +252,7 @@ func (ec *executionContext) _ResourceUsage_measuredAt(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_ResourceUsage_measuredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceUsage", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceUsage", field, false, false, "Time")
 }
 
 func (ec *executionContext) _ResourceUsage_windowSeconds(ctx context.Context, field graphql.CollectedField, obj *usage.Usage) (ret graphql.Marshaler) {
@@ -276,7 +275,7 @@ func (ec *executionContext) _ResourceUsage_windowSeconds(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_ResourceUsage_windowSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceUsage", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceUsage", field, false, false, "Float")
 }
 
 func (ec *executionContext) _ResourceUsage_reason(ctx context.Context, field graphql.CollectedField, obj *usage.Usage) (ret graphql.Marshaler) {
@@ -299,7 +298,7 @@ func (ec *executionContext) _ResourceUsage_reason(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ResourceUsage_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResourceUsage", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResourceUsage", field, false, false, "String")
 }
 
 func (ec *executionContext) _WorkloadClusterUsage_clusterName(ctx context.Context, field graphql.CollectedField, obj *usage.WorkloadCluster) (ret graphql.Marshaler) {
@@ -322,7 +321,7 @@ func (ec *executionContext) _WorkloadClusterUsage_clusterName(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadClusterUsage_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, "String")
 }
 
 func (ec *executionContext) _WorkloadClusterUsage_cpu(ctx context.Context, field graphql.CollectedField, obj *usage.WorkloadCluster) (ret graphql.Marshaler) {
@@ -345,7 +344,7 @@ func (ec *executionContext) _WorkloadClusterUsage_cpu(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadClusterUsage_cpu(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, "Float")
 }
 
 func (ec *executionContext) _WorkloadClusterUsage_memory(ctx context.Context, field graphql.CollectedField, obj *usage.WorkloadCluster) (ret graphql.Marshaler) {
@@ -368,7 +367,7 @@ func (ec *executionContext) _WorkloadClusterUsage_memory(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadClusterUsage_memory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, "Float")
 }
 
 func (ec *executionContext) _WorkloadClusterUsage_measuredAt(ctx context.Context, field graphql.CollectedField, obj *usage.WorkloadCluster) (ret graphql.Marshaler) {
@@ -391,7 +390,7 @@ func (ec *executionContext) _WorkloadClusterUsage_measuredAt(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadClusterUsage_measuredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, "Time")
 }
 
 func (ec *executionContext) _WorkloadClusterUsage_windowSeconds(ctx context.Context, field graphql.CollectedField, obj *usage.WorkloadCluster) (ret graphql.Marshaler) {
@@ -414,7 +413,7 @@ func (ec *executionContext) _WorkloadClusterUsage_windowSeconds(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadClusterUsage_windowSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, "Float")
 }
 
 func (ec *executionContext) _WorkloadClusterUsage_podCount(ctx context.Context, field graphql.CollectedField, obj *usage.WorkloadCluster) (ret graphql.Marshaler) {
@@ -437,7 +436,7 @@ func (ec *executionContext) _WorkloadClusterUsage_podCount(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadClusterUsage_podCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, "Int")
 }
 
 func (ec *executionContext) _WorkloadClusterUsage_measuredPodCount(ctx context.Context, field graphql.CollectedField, obj *usage.WorkloadCluster) (ret graphql.Marshaler) {
@@ -460,7 +459,7 @@ func (ec *executionContext) _WorkloadClusterUsage_measuredPodCount(ctx context.C
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadClusterUsage_measuredPodCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, "Int")
 }
 
 func (ec *executionContext) _WorkloadClusterUsage_reason(ctx context.Context, field graphql.CollectedField, obj *usage.WorkloadCluster) (ret graphql.Marshaler) {
@@ -483,7 +482,7 @@ func (ec *executionContext) _WorkloadClusterUsage_reason(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadClusterUsage_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadClusterUsage", field, false, false, "String")
 }
 
 func (ec *executionContext) _WorkloadUsage_cpu(ctx context.Context, field graphql.CollectedField, obj *usage.Workload) (ret graphql.Marshaler) {
@@ -506,7 +505,7 @@ func (ec *executionContext) _WorkloadUsage_cpu(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadUsage_cpu(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, "Float")
 }
 
 func (ec *executionContext) _WorkloadUsage_memory(ctx context.Context, field graphql.CollectedField, obj *usage.Workload) (ret graphql.Marshaler) {
@@ -529,7 +528,7 @@ func (ec *executionContext) _WorkloadUsage_memory(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadUsage_memory(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, "Float")
 }
 
 func (ec *executionContext) _WorkloadUsage_measuredAt(ctx context.Context, field graphql.CollectedField, obj *usage.Workload) (ret graphql.Marshaler) {
@@ -552,7 +551,7 @@ func (ec *executionContext) _WorkloadUsage_measuredAt(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadUsage_measuredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, errors.New("field of type Time does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, "Time")
 }
 
 func (ec *executionContext) _WorkloadUsage_windowSeconds(ctx context.Context, field graphql.CollectedField, obj *usage.Workload) (ret graphql.Marshaler) {
@@ -575,7 +574,7 @@ func (ec *executionContext) _WorkloadUsage_windowSeconds(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadUsage_windowSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, "Float")
 }
 
 func (ec *executionContext) _WorkloadUsage_podCount(ctx context.Context, field graphql.CollectedField, obj *usage.Workload) (ret graphql.Marshaler) {
@@ -598,7 +597,7 @@ func (ec *executionContext) _WorkloadUsage_podCount(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadUsage_podCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, "Int")
 }
 
 func (ec *executionContext) _WorkloadUsage_measuredPodCount(ctx context.Context, field graphql.CollectedField, obj *usage.Workload) (ret graphql.Marshaler) {
@@ -621,7 +620,7 @@ func (ec *executionContext) _WorkloadUsage_measuredPodCount(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadUsage_measuredPodCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, "Int")
 }
 
 func (ec *executionContext) _WorkloadUsage_clusters(ctx context.Context, field graphql.CollectedField, obj *usage.Workload) (ret graphql.Marshaler) {
@@ -676,7 +675,7 @@ func (ec *executionContext) _WorkloadUsage_reason(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_WorkloadUsage_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("WorkloadUsage", field, false, false, "String")
 }
 
 func (ec *executionContext) _WorkloadUsage_freshness(ctx context.Context, field graphql.CollectedField, obj *usage.Workload) (ret graphql.Marshaler) {
@@ -729,8 +728,7 @@ func (ec *executionContext) _MemberClusterUsage(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, memberClusterUsageImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -779,14 +777,10 @@ func (ec *executionContext) _MemberClusterUsage(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -797,8 +791,7 @@ func (ec *executionContext) _ResourceUsage(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, resourceUsageImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -837,14 +830,10 @@ func (ec *executionContext) _ResourceUsage(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -855,8 +844,7 @@ func (ec *executionContext) _WorkloadClusterUsage(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, workloadClusterUsageImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -910,14 +898,10 @@ func (ec *executionContext) _WorkloadClusterUsage(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -928,8 +912,7 @@ func (ec *executionContext) _WorkloadUsage(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, workloadUsageImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -988,14 +971,10 @@ func (ec *executionContext) _WorkloadUsage(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1004,29 +983,17 @@ func (ec *executionContext) _WorkloadUsage(ctx context.Context, sel ast.Selectio
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNMemberClusterUsage2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋusageᚐMemberCluster(ctx context.Context, sel ast.SelectionSet, v usage.MemberCluster) graphql.Marshaler {
-	return ec._MemberClusterUsage(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNMemberClusterUsage2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋusageᚐMemberCluster(ctx context.Context, sel ast.SelectionSet, v *usage.MemberCluster) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "MemberClusterUsage!")
 		return graphql.Null
 	}
 	return ec._MemberClusterUsage(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNResourceUsage2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋusageᚐUsage(ctx context.Context, sel ast.SelectionSet, v usage.Usage) graphql.Marshaler {
-	return ec._ResourceUsage(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNResourceUsage2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋusageᚐUsage(ctx context.Context, sel ast.SelectionSet, v *usage.Usage) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ResourceUsage!")
 		return graphql.Null
 	}
 	return ec._ResourceUsage(ctx, sel, v)
@@ -1052,15 +1019,9 @@ func (ec *executionContext) marshalNWorkloadClusterUsage2ᚕgithubᚗcomᚋkairs
 	return ret
 }
 
-func (ec *executionContext) marshalNWorkloadUsage2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋusageᚐWorkload(ctx context.Context, sel ast.SelectionSet, v usage.Workload) graphql.Marshaler {
-	return ec._WorkloadUsage(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNWorkloadUsage2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋusageᚐWorkload(ctx context.Context, sel ast.SelectionSet, v *usage.Workload) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "WorkloadUsage!")
 		return graphql.Null
 	}
 	return ec._WorkloadUsage(ctx, sel, v)

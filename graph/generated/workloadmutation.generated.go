@@ -49,7 +49,7 @@ func (ec *executionContext) _OverriddenImage_clusterName(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_OverriddenImage_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverriddenImage", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OverriddenImage", field, false, false, "String")
 }
 
 func (ec *executionContext) _OverriddenImage_container(ctx context.Context, field graphql.CollectedField, obj *workload.OverriddenImage) (ret graphql.Marshaler) {
@@ -72,7 +72,7 @@ func (ec *executionContext) _OverriddenImage_container(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_OverriddenImage_container(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverriddenImage", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OverriddenImage", field, false, false, "String")
 }
 
 func (ec *executionContext) _OverriddenImage_image(ctx context.Context, field graphql.CollectedField, obj *workload.OverriddenImage) (ret graphql.Marshaler) {
@@ -95,7 +95,7 @@ func (ec *executionContext) _OverriddenImage_image(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_OverriddenImage_image(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("OverriddenImage", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("OverriddenImage", field, false, false, "String")
 }
 
 func (ec *executionContext) _OverriddenImage_override(ctx context.Context, field graphql.CollectedField, obj *workload.OverriddenImage) (ret graphql.Marshaler) {
@@ -182,7 +182,7 @@ func (ec *executionContext) _PauseWorkloadPayload_consistencyToken(ctx context.C
 	)
 }
 func (ec *executionContext) fieldContext_PauseWorkloadPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PauseWorkloadPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PauseWorkloadPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _RestartWorkloadPayload_workload(ctx context.Context, field graphql.CollectedField, obj *workloads.Payload) (ret graphql.Marshaler) {
@@ -237,7 +237,7 @@ func (ec *executionContext) _RestartWorkloadPayload_consistencyToken(ctx context
 	)
 }
 func (ec *executionContext) fieldContext_RestartWorkloadPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RestartWorkloadPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RestartWorkloadPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _ResumeWorkloadPayload_workload(ctx context.Context, field graphql.CollectedField, obj *workloads.Payload) (ret graphql.Marshaler) {
@@ -292,7 +292,7 @@ func (ec *executionContext) _ResumeWorkloadPayload_consistencyToken(ctx context.
 	)
 }
 func (ec *executionContext) fieldContext_ResumeWorkloadPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ResumeWorkloadPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ResumeWorkloadPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _RollbackWorkloadPayload_workload(ctx context.Context, field graphql.CollectedField, obj *workloads.RollbackPayload) (ret graphql.Marshaler) {
@@ -347,7 +347,7 @@ func (ec *executionContext) _RollbackWorkloadPayload_cluster(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_RollbackWorkloadPayload_cluster(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RollbackWorkloadPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RollbackWorkloadPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _RollbackWorkloadPayload_revision(ctx context.Context, field graphql.CollectedField, obj *workloads.RollbackPayload) (ret graphql.Marshaler) {
@@ -370,7 +370,7 @@ func (ec *executionContext) _RollbackWorkloadPayload_revision(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_RollbackWorkloadPayload_revision(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RollbackWorkloadPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("RollbackWorkloadPayload", field, false, false, "Int")
 }
 
 func (ec *executionContext) _RollbackWorkloadPayload_derived(ctx context.Context, field graphql.CollectedField, obj *workloads.RollbackPayload) (ret graphql.Marshaler) {
@@ -393,7 +393,7 @@ func (ec *executionContext) _RollbackWorkloadPayload_derived(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_RollbackWorkloadPayload_derived(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RollbackWorkloadPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("RollbackWorkloadPayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _RollbackWorkloadPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *workloads.RollbackPayload) (ret graphql.Marshaler) {
@@ -416,7 +416,7 @@ func (ec *executionContext) _RollbackWorkloadPayload_consistencyToken(ctx contex
 	)
 }
 func (ec *executionContext) fieldContext_RollbackWorkloadPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RollbackWorkloadPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("RollbackWorkloadPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _ScaleWorkloadPayload_workload(ctx context.Context, field graphql.CollectedField, obj *workloads.Payload) (ret graphql.Marshaler) {
@@ -471,7 +471,7 @@ func (ec *executionContext) _ScaleWorkloadPayload_consistencyToken(ctx context.C
 	)
 }
 func (ec *executionContext) fieldContext_ScaleWorkloadPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ScaleWorkloadPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ScaleWorkloadPayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _SetImagePayload_workload(ctx context.Context, field graphql.CollectedField, obj *workloads.SetImagePayload) (ret graphql.Marshaler) {
@@ -558,7 +558,7 @@ func (ec *executionContext) _SetImagePayload_consistencyToken(ctx context.Contex
 	)
 }
 func (ec *executionContext) fieldContext_SetImagePayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SetImagePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SetImagePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _TriggerCronJobPayload_job(ctx context.Context, field graphql.CollectedField, obj *workloads.TriggerPayload) (ret graphql.Marshaler) {
@@ -613,7 +613,7 @@ func (ec *executionContext) _TriggerCronJobPayload_consistencyToken(ctx context.
 	)
 }
 func (ec *executionContext) fieldContext_TriggerCronJobPayload_consistencyToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TriggerCronJobPayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("TriggerCronJobPayload", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -655,6 +655,18 @@ func (ec *executionContext) unmarshalInputContainerImageInput(ctx context.Contex
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalContainerImageInput unmarshals raw into the ContainerImageInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalContainerImageInput(ctx context.Context, raw any) (workloads.Image, error) {
+	var out workloads.Image
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ContainerImageInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputPauseWorkloadInput(ctx context.Context, obj any) (workloads.Target, error) {
@@ -726,6 +738,18 @@ func (ec *executionContext) unmarshalInputPauseWorkloadInput(ctx context.Context
 	return it, nil
 }
 
+// UnmarshalPauseWorkloadInput unmarshals raw into the PauseWorkloadInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPauseWorkloadInput(ctx context.Context, raw any) (workloads.Target, error) {
+	var out workloads.Target
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PauseWorkloadInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputRestartWorkloadInput(ctx context.Context, obj any) (workloads.Target, error) {
 	var it workloads.Target
 	if obj == nil {
@@ -795,6 +819,18 @@ func (ec *executionContext) unmarshalInputRestartWorkloadInput(ctx context.Conte
 	return it, nil
 }
 
+// UnmarshalRestartWorkloadInput unmarshals raw into the RestartWorkloadInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRestartWorkloadInput(ctx context.Context, raw any) (workloads.Target, error) {
+	var out workloads.Target
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RestartWorkloadInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputResumeWorkloadInput(ctx context.Context, obj any) (workloads.Target, error) {
 	var it workloads.Target
 	if obj == nil {
@@ -862,6 +898,18 @@ func (ec *executionContext) unmarshalInputResumeWorkloadInput(ctx context.Contex
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalResumeWorkloadInput unmarshals raw into the ResumeWorkloadInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalResumeWorkloadInput(ctx context.Context, raw any) (workloads.Target, error) {
+	var out workloads.Target
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ResumeWorkloadInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputRollbackWorkloadInput(ctx context.Context, obj any) (workloads.RollbackInput, error) {
@@ -947,6 +995,18 @@ func (ec *executionContext) unmarshalInputRollbackWorkloadInput(ctx context.Cont
 	return it, nil
 }
 
+// UnmarshalRollbackWorkloadInput unmarshals raw into the RollbackWorkloadInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRollbackWorkloadInput(ctx context.Context, raw any) (workloads.RollbackInput, error) {
+	var out workloads.RollbackInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RollbackWorkloadInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputScaleWorkloadInput(ctx context.Context, obj any) (workloads.ScaleInput, error) {
 	var it workloads.ScaleInput
 	if obj == nil {
@@ -1021,6 +1081,18 @@ func (ec *executionContext) unmarshalInputScaleWorkloadInput(ctx context.Context
 		}
 	}
 	return it, nil
+}
+
+// UnmarshalScaleWorkloadInput unmarshals raw into the ScaleWorkloadInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalScaleWorkloadInput(ctx context.Context, raw any) (workloads.ScaleInput, error) {
+	var out workloads.ScaleInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ScaleWorkloadInput", raw, &out)
+	return out, err
 }
 
 func (ec *executionContext) unmarshalInputSetImageInput(ctx context.Context, obj any) (workloads.SetImageInput, error) {
@@ -1099,6 +1171,18 @@ func (ec *executionContext) unmarshalInputSetImageInput(ctx context.Context, obj
 	return it, nil
 }
 
+// UnmarshalSetImageInput unmarshals raw into the SetImageInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetImageInput(ctx context.Context, raw any) (workloads.SetImageInput, error) {
+	var out workloads.SetImageInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetImageInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputTriggerCronJobInput(ctx context.Context, obj any) (workloads.TriggerInput, error) {
 	var it workloads.TriggerInput
 	if obj == nil {
@@ -1161,6 +1245,18 @@ func (ec *executionContext) unmarshalInputTriggerCronJobInput(ctx context.Contex
 	return it, nil
 }
 
+// UnmarshalTriggerCronJobInput unmarshals raw into the TriggerCronJobInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalTriggerCronJobInput(ctx context.Context, raw any) (workloads.TriggerInput, error) {
+	var out workloads.TriggerInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "TriggerCronJobInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -1175,8 +1271,7 @@ func (ec *executionContext) _OverriddenImage(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, overriddenImageImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1210,14 +1305,10 @@ func (ec *executionContext) _OverriddenImage(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1228,8 +1319,7 @@ func (ec *executionContext) _PauseWorkloadPayload(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, pauseWorkloadPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1253,14 +1343,10 @@ func (ec *executionContext) _PauseWorkloadPayload(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1271,8 +1357,7 @@ func (ec *executionContext) _RestartWorkloadPayload(ctx context.Context, sel ast
 	fields := graphql.CollectFields(ec.OperationContext, sel, restartWorkloadPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1296,14 +1381,10 @@ func (ec *executionContext) _RestartWorkloadPayload(ctx context.Context, sel ast
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1314,8 +1395,7 @@ func (ec *executionContext) _ResumeWorkloadPayload(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, resumeWorkloadPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1339,14 +1419,10 @@ func (ec *executionContext) _ResumeWorkloadPayload(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1357,8 +1433,7 @@ func (ec *executionContext) _RollbackWorkloadPayload(ctx context.Context, sel as
 	fields := graphql.CollectFields(ec.OperationContext, sel, rollbackWorkloadPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1397,14 +1472,10 @@ func (ec *executionContext) _RollbackWorkloadPayload(ctx context.Context, sel as
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1415,8 +1486,7 @@ func (ec *executionContext) _ScaleWorkloadPayload(ctx context.Context, sel ast.S
 	fields := graphql.CollectFields(ec.OperationContext, sel, scaleWorkloadPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1440,14 +1510,10 @@ func (ec *executionContext) _ScaleWorkloadPayload(ctx context.Context, sel ast.S
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1458,8 +1524,7 @@ func (ec *executionContext) _SetImagePayload(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, setImagePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1470,43 +1535,11 @@ func (ec *executionContext) _SetImagePayload(ctx context.Context, sel ast.Select
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "overridden":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._SetImagePayload_overridden(ctx, field, obj)
-				if res == graphql.RequiredNull {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._SetImagePayload_overridden(ctx, field, obj)
 				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "consistencyToken":
 			out.Values[i] = ec._SetImagePayload_consistencyToken(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -1521,14 +1554,10 @@ func (ec *executionContext) _SetImagePayload(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1539,8 +1568,7 @@ func (ec *executionContext) _TriggerCronJobPayload(ctx context.Context, sel ast.
 	fields := graphql.CollectFields(ec.OperationContext, sel, triggerCronJobPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1564,14 +1592,10 @@ func (ec *executionContext) _TriggerCronJobPayload(ctx context.Context, sel ast.
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }

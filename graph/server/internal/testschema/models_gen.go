@@ -114,7 +114,7 @@ func (e *Color) UnmarshalGQL(v any) error {
 }
 
 func (e Color) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *Color) UnmarshalJSON(b []byte) error {
