@@ -191,7 +191,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		ResponseExtensions: plan.Of,
 		Shared:             answercache.Options{Fields: sharing.Shared, Permissions: permissions, Bytes: o.limits.sharedBytes},
 		StreamResponses:    resolvers.StreamResponses(),
-		AroundFields:       resolvers.RecordMutations(recorder, logger),
+		AroundMutations:    resolvers.RecordMutations(recorder, logger),
 		Streams:            o.streams.limits,
 		Sessions:           sessions,
 		SessionKeys:        tokens.Keys,

@@ -12,17 +12,14 @@ import (
 	"github.com/kairship-io/kairship/pkg/projection"
 )
 
-// RecordMutations returns what goes around each field and adds to the activity what mutations do or are refused, where
-// the writes in them do not; nil without a recorder.
+// RecordMutations returns what goes around each mutation and adds to the activity what it does or is refused, where
+// the writes in it do not; nil without a recorder.
 func RecordMutations(recorder *write.Recorder, logger *slog.Logger) graphql.FieldMiddleware {
 	if recorder == nil {
 		return nil
 	}
 	return func(ctx context.Context, next graphql.Resolver) (any, error) {
 		fc := graphql.GetFieldContext(ctx)
-		if fc.Object != "Mutation" {
-			return next(ctx)
-		}
 		// The input as it was sent: what it was decoded into is the type of each service.
 		input, _ := fc.Field.ArgumentMap(graphql.GetOperationContext(ctx).Variables)["input"].(map[string]any)
 		if dry, _ := input["dryRun"].(bool); dry {

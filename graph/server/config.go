@@ -101,8 +101,8 @@ type Config struct {
 	Sessions *authz.SessionChecker
 	// StreamResponses goes around every result of a subscription; nil for nothing.
 	StreamResponses graphql.ResponseMiddleware
-	// AroundFields goes around each field of queries and mutations that is resolved; nil for nothing.
-	AroundFields graphql.FieldMiddleware
+	// AroundMutations goes around each field of a mutation's first level; nil for nothing.
+	AroundMutations graphql.FieldMiddleware
 	// SessionKeys are the secrets, which all replicas share, that the cookies of
 	// EventSources are sealed with; nil means that there are none.
 	SessionKeys consistency.Keys

@@ -26,14 +26,14 @@ func TestKept(t *testing.T) {
 	fresh := func(stale bool, observed time.Duration) func(context.Context) (*Answer, error) {
 		return func(ctx context.Context) (*Answer, error) {
 			at := begun.Add(observed)
-			_, _ = NoteFreshness(ctx, func(context.Context) (any, error) { return &freshness.Freshness{ObservedAt: &at, Stale: stale}, nil })
-			_, _ = NoteFreshness(ctx, func(context.Context) (any, error) { return freshness.Freshness{ObservedAt: &begun}, nil })
+			NoteFreshness(ctx, &freshness.Freshness{ObservedAt: &at, Stale: stale})
+			NoteFreshness(ctx, freshness.Freshness{ObservedAt: &begun})
 			return &Answer{Response: &graphql.Response{Data: []byte(`{}`)}}, nil
 		}
 	}
 	withLag := func(ctx context.Context) (*Answer, error) {
 		of := &graphql.FieldContext{Object: "Freshness", Field: graphql.CollectedField{Field: &ast.Field{Name: "lag"}}}
-		_, _ = NoteFreshness(graphql.WithFieldContext(ctx, of), func(context.Context) (any, error) { return new(float64), nil })
+		NoteFreshness(graphql.WithFieldContext(ctx, of), new(float64))
 		return &Answer{Response: &graphql.Response{Data: []byte(`{}`)}}, nil
 	}
 	plain := &Answer{Response: &graphql.Response{Data: []byte(`{}`)}}

@@ -77,10 +77,9 @@ func (e *expiry) before(at time.Time) {
 	}
 }
 
-// NoteFreshness has an answer expire that says `stale: false` when that ends being true. One that says
+// NoteFreshness takes the value of a field, and has an answer expire that says `stale: false` when that ends being true. One that says
 // its `lag` expires at once: those that wait for it get it as it is made, and it is not kept.
-func NoteFreshness(ctx context.Context, next graphql.Resolver) (any, error) {
-	value, err := next(ctx)
+func NoteFreshness(ctx context.Context, value any) {
 	var f *freshness.Freshness
 	switch v := value.(type) {
 	case freshness.Freshness:
@@ -98,5 +97,4 @@ func NoteFreshness(ctx context.Context, next graphql.Resolver) (any, error) {
 			e.before(f.ObservedAt.Add(freshness.StaleAfter))
 		}
 	}
-	return value, err
 }

@@ -35,9 +35,9 @@ func Spent(bytes int, used *requeststats.Recorder) int {
 	return bytes/bytesPerValue + requests*cost.RequestCost
 }
 
-// HoldFields counts the memory of an answer while it is made: what was read once may be
-// in it as often as an operation has aliases.
-func HoldFields(ctx context.Context, next graphql.Resolver) (any, error) {
+// HoldField resolves a field and counts its part of the memory of an answer while that is made: what was
+// read once may be in it as often as an operation has aliases.
+func HoldField(ctx context.Context, next graphql.Resolver) (any, error) {
 	operation := quota.From(ctx)
 	if operation == nil {
 		return next(ctx)
