@@ -50,6 +50,9 @@ func (p *profiler) fetch(ctx context.Context, path string) error {
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("fetching a profile from %s: %s", url, resp.Status)
 	}
+	if err := os.MkdirAll(p.dir, 0o755); err != nil {
+		return err
+	}
 	file, err := os.Create(path)
 	if err != nil {
 		return err
