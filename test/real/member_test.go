@@ -65,6 +65,10 @@ type fleetWorkload struct {
 			Logs struct {
 				Lines []struct{ PodName, Line string }
 			}
+			Usage struct {
+				CPU, Memory *float64
+				Reason      *string
+			}
 		}
 	}
 }
@@ -74,11 +78,12 @@ const fleetWorkloadQuery = `query($name: String!) {
 		health
 		explanation { state steps { reasons { code pod { containers { restarts lastTermination { exitCode } } logs(previous: true) { lines { line } } } } } }
 		logs(tail: 3) { lines { podName line } }
+		usage { cpu memory reason }
 	} }
 }`
 
 // TestMemberOfFleet has an instance of the process fleet run containers on the node: one that crashes is explained by
-// what its kubelet reports and what it wrote, one that runs is read and entered, by the API and in the console.
+// what its kubelet reports and what it wrote, one that runs is read, measured and entered, by the API and in the console.
 func TestMemberOfFleet(t *testing.T) {
 	if os.Getenv("KAIRSHIP_REAL_MEMBER") == "" {
 		t.Skip("the node is no member of a process fleet: `make test-real-member` starts both")
@@ -139,6 +144,16 @@ func TestMemberOfFleet(t *testing.T) {
 			return fmt.Errorf("it is %+v", data.Instance.Workload)
 		}
 		pod = lines[0].PodName
+		return nil
+	})
+	poll.Until(t, seen, "it is measured what that uses", func(ctx context.Context) error {
+		data, _, err := gql.Query[fleetWorkload](ctx, w.kairship, fleetWorkloadQuery, map[string]any{"name": "runs"})
+		if err != nil || data.Instance.Workload == nil {
+			return errors.Join(errors.New("it is not shown"), err)
+		}
+		if used := data.Instance.Workload.Usage; used.CPU == nil || used.Memory == nil || *used.CPU <= 0 || *used.Memory <= 0 || used.Reason != nil {
+			return fmt.Errorf("it uses %+v", used)
+		}
 		return nil
 	})
 	through := w.kubeconfigOf(t, of, "/apis/cluster.karmada.io/v1alpha1/clusters/"+joined+"/proxy")

@@ -22,6 +22,7 @@ const Registry = "localhost"
 const (
 	Pause    = Registry + "/pause:1"
 	DNS      = Registry + "/coredns:1"
+	Metrics  = Registry + "/metrics-server:1"
 	Database = Registry + "/postgres:1"
 	// Tools has a shell and the commands that sample applications consist of.
 	Tools = Registry + "/tools:1"
@@ -78,6 +79,7 @@ func New(ctx context.Context, s Sources) (Set, error) {
 	set := Set{Images: []image.Image{
 		{Name: Pause, Layers: []*image.Layer{image.Program("/pause", s.Pause)}, Entrypoint: []string{"/pause"}, User: unprivileged},
 		component(DNS, "/coredns", "coredns", unprivileged),
+		component(Metrics, "/metrics-server", "metrics-server", unprivileged),
 		component(Registry+"/clusterpedia-apiserver:"+s.Clusterpedia, "/usr/local/bin/apiserver", "clusterpedia-apiserver", ""),
 		component(Registry+"/clusterpedia-clustersynchro-manager:"+s.Clusterpedia, "/usr/local/bin/clustersynchro-manager", "clusterpedia-clustersynchro-manager", ""),
 	}}

@@ -60,6 +60,14 @@ func (i *Installer) dns(ctx context.Context) error {
 	return i.rolledOut(ctx, "Deployment", "kube-system", "coredns")
 }
 
+// metrics installs a metrics-server, which says what pods and the node use.
+func (i *Installer) metrics(ctx context.Context) error {
+	if err := i.apply(ctx, "metrics.yaml"); err != nil {
+		return err
+	}
+	return i.rolledOut(ctx, "Deployment", "kube-system", "metrics-server")
+}
+
 // database installs PostgreSQL, and makes Clusterpedia's database and role in it.
 func (i *Installer) database(ctx context.Context) error {
 	volume := i.Node.Paths.Volume("postgres")
@@ -112,7 +120,7 @@ func (i *Installer) apply(ctx context.Context, name string) error {
 	var out strings.Builder
 	err = t.Execute(&out, map[string]any{
 		"Volumes": volumeNames(),
-		"Domain":  node.Domain, "DNSAddress": node.DNSAddress, "DNSImage": images.DNS,
+		"Domain":  node.Domain, "DNSAddress": node.DNSAddress, "DNSImage": images.DNS, "MetricsImage": images.Metrics,
 		"DatabaseNamespace": databaseNamespace, "DatabaseImage": images.Database, "DatabaseVolume": databaseVolume,
 		"DatabasePassword": i.password("postgres"),
 	})

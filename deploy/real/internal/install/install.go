@@ -103,7 +103,7 @@ func (i *Installer) Run(ctx context.Context) error {
 
 // steps are those of the installation, in their order.
 func (i *Installer) steps() []step {
-	cluster := []step{{"dns", i.dns}, {"volumes", i.volumes}}
+	cluster := []step{{"dns", i.dns}, {"metrics", i.metrics}, {"volumes", i.volumes}}
 	if i.Bare {
 		return cluster
 	}
