@@ -71,18 +71,9 @@ func TestUninstalledForGood(t *testing.T) {
 	w := openBundled(t)
 	w.awaitRunning(t, instance)
 	before, control := w.uids(t, shop), w.uids(t, "k-"+instance)
-	page, err := os.ReadFile("../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(page), "\n## Uninstall\n")
-	_, block, _ := strings.Cut(section, "```sh\n")
-	commands, _, found := strings.Cut(block, "```")
-	if !found {
-		t.Fatal("docs/operations.md has no commands below Uninstall")
-	}
+	uninstall := commands(t, "## Uninstall")
 	w.shell(t, `kubectl patch instances.kairship.io `+instance+` --type merge --patch '{"spec": {"deletionPolicy": "Retain"}}'`)
-	w.shell(t, commands)
+	w.shell(t, uninstall)
 
 	for what, selector := range map[string]string{
 		"clusterroles,clusterrolebindings,crds,namespaces,apiservices,validatingwebhookconfigurations": "app.kubernetes.io/part-of in (kairship, kairship-bundled)",
@@ -111,8 +102,30 @@ func TestUninstalledForGood(t *testing.T) {
 	}
 }
 
+// commands is the block of commands below a heading of docs/operations.md.
+func commands(t *testing.T, heading string) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n"+heading+"\n")
+	_, block, _ := strings.Cut(section, "```sh\n")
+	text, _, found := strings.Cut(block, "```")
+	if !found {
+		t.Fatalf("docs/operations.md has no commands below %q", heading)
+	}
+	return text
+}
+
 // shell carries out commands of a page as an administrator does, in the repository.
 func (w *world) shell(t *testing.T, commands string) {
+	t.Helper()
+	w.shellIn(t, w.Chart, commands)
+}
+
+// shellIn does so in another folder.
+func (w *world) shellIn(t *testing.T, dir, commands string) {
 	t.Helper()
 	bin := t.TempDir()
 	for name, path := range map[string]string{"kubectl": w.KubectlPath, "helm": w.HelmPath} {
@@ -121,7 +134,7 @@ func (w *world) shell(t *testing.T, commands string) {
 		}
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-euxo", "pipefail", "-c", commands)
-	cmd.Dir = w.Chart
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.Kubeconfig, "PATH="+bin+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
