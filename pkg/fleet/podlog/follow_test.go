@@ -225,6 +225,8 @@ func TestFollowPrevious(t *testing.T) {
 	if n.queries[0] != "container=main&previous=true&tailLines=10&timestamps=true" {
 		t.Errorf("asked %s", n.queries[0])
 	}
+	f = follow(t, map[string]http.HandlerFunc{"m1": writing(withoutLog[1] + "\"/var/log/pods/a\"")}, false, Args{Previous: true}, quota.Limits{}, container("m1", "a", "main"))
+	f.expect("ENDED m1/a/main the node no longer has it", "end")
 }
 
 // A member that refuses or fails costs its own lines alone.

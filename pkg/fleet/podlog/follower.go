@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
-	"github.com/kairship-io/kairship/pkg/fleet/memberproxy"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
@@ -229,7 +228,7 @@ func (f *follower) read(c *followed, r request, after time.Time, entered *quota.
 			f.send(message{of: c, over: true})
 			return
 		case err != nil:
-			f.send(message{of: c, over: true, err: memberproxy.Unanswered(f.reading, f.client.Instance(), r.of.Cluster, err)})
+			f.send(message{of: c, over: true, err: interrupted(f.reading, f.client, r.of.Cluster, err)})
 			return
 		case line.Time != nil && (!line.Time.After(after) || f.args.Since != nil && line.Time.Before(*f.args.Since)):
 			continue // A kubelet is asked by the second.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,10 @@ import (
 // errMissing means that a container has no log to read: it has not started, had no run before this
 // one, or its pod has no node yet or no longer exists. It is no failure of the member.
 var errMissing = errors.New("there is no log")
+
+// withoutLog are the beginnings of what a kubelet writes, in the place of lines, where the log of a container no longer exists: the
+// runtime has forgotten the container, or the file is removed (kubelet of Kubernetes 1.35).
+var withoutLog = []string{"unable to retrieve container logs for ", "failed to try resolving symlinks in path "}
 
 // request is what is asked about a container.
 type request struct {
@@ -70,6 +75,14 @@ func refusal(r *request, refused *memberproxy.RefusalError) error {
 	return refused.Explain("read logs there (pods/log)")
 }
 
+// interrupted is the error of a log that was not read to its end.
+func interrupted(ctx context.Context, client instanceproxy.Client, member string, err error) error {
+	if errors.Is(err, errMissing) {
+		return err
+	}
+	return memberproxy.Unanswered(ctx, client.Instance(), member, err)
+}
+
 // scanner reads the lines of a log one by one, each of limited length.
 type scanner struct {
 	from *bufio.Reader
@@ -83,7 +96,7 @@ func newScanner(from io.Reader, of Container) *scanner {
 	return &scanner{from: bufio.NewReaderSize(from, 4<<10), of: of}
 }
 
-// next is the next line; io.EOF at the end.
+// next is the next line; io.EOF at the end, and errMissing where the node has no log.
 func (s *scanner) next() (Line, error) {
 	var text []byte
 	whole, begun := true, false
@@ -102,7 +115,12 @@ func (s *scanner) next() (Line, error) {
 		text = append(text, part...)
 		switch {
 		case ended, errors.Is(err, io.EOF) && begun:
-			return s.line(text, whole), nil
+			line := s.line(text, whole)
+			begins := func(prefix string) bool { return strings.HasPrefix(line.Text, prefix) }
+			if line.at.IsZero() && slices.ContainsFunc(withoutLog, begins) {
+				return Line{}, fmt.Errorf("%w: the node no longer has it", errMissing)
+			}
+			return line, nil
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return Line{}, err
 		}

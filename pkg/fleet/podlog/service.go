@@ -16,7 +16,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
-	"github.com/kairship-io/kairship/pkg/fleet/memberproxy"
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
@@ -231,7 +230,7 @@ func readTail(ctx context.Context, client instanceproxy.Client, r *request, limi
 		case errors.Is(err, io.EOF):
 			return t
 		case err != nil:
-			t.err = memberproxy.Unanswered(ctx, client.Instance(), r.of.Cluster, err)
+			t.err = interrupted(ctx, client, r.of.Cluster, err)
 			return t
 		case r.since != nil && line.Time != nil && line.Time.Before(*r.since):
 			continue // The kubelet knows seconds.
