@@ -45,10 +45,11 @@ func TestSecretsRotatedUnderLoad(t *testing.T) {
 	}
 	l := w.begin(t)
 	// The kubelet brings the passwords into a pod no later than the certificate, which is written after them.
-	w.rotatePasswords(t)
+	refuse := w.rotatePasswords(t)
 	w.rotateCertificate(t)
 	w.rotateKey(t)
 	w.rotateCredentials(t)
+	refuse(t)
 	l.check(t, 0)
 
 	w.sql(t, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename LIKE 'kairship%'`)
@@ -58,7 +59,8 @@ func TestSecretsRotatedUnderLoad(t *testing.T) {
 			_, _, err := gql.Query[any](ctx, w.kairship, loadQuery, map[string]any{"instance": instance, "namespace": shop, "name": application})
 			failed = errors.Join(failed, err)
 		}
-		if connected := w.sql(t, `SELECT DISTINCT usename FROM pg_stat_activity WHERE usename LIKE 'kairship%' ORDER BY 1`); connected != "kairship\nkairship_reader\n" {
+		connected := w.sql(t, `SELECT string_agg(DISTINCT regexp_replace(usename, '_2$', ''), ' ') FROM pg_stat_activity WHERE usename LIKE 'kairship%'`)
+		if connected != "kairship kairship_reader\n" {
 			failed = errors.Join(failed, fmt.Errorf("connected are %q", connected))
 		}
 		return failed
@@ -84,7 +86,7 @@ func (w *world) rotateCertificate(t *testing.T) {
 	}
 	dir := t.TempDir()
 	serial := w.issue(t, dir, before)
-	write, _, _ := strings.Cut(commands(t, "### A serving certificate"), "kubectl -n kairship-system port-forward")
+	write, _, _ := strings.Cut(block(t, "### A serving certificate", "sh", 0), "kubectl -n kairship-system port-forward")
 	w.shellIn(t, dir, write)
 	poll.Until(t, mounted, "both replicas serve the new certificate", func(ctx context.Context) error {
 		for range inARow {
@@ -138,7 +140,7 @@ func (w *world) issue(t *testing.T, dir string, like *x509.Certificate) *big.Int
 
 // rotateKey puts a new key beside the old: a token from before is good. After the next rotation it is not.
 func (w *world) rotateKey(t *testing.T) {
-	rotate := commands(t, "### The key of consistency tokens")
+	rotate := block(t, "### The key of consistency tokens", "sh", 0)
 	data, _ := gql.MustQuery[struct {
 		RestartWorkload struct{ ConsistencyToken string }
 	}](t, w.kairship, `mutation($instance: String!, $namespace: String!, $name: String!) {
@@ -191,7 +193,7 @@ func (w *world) rotateCredentials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write, _, _ := strings.Cut(commands(t, "### Credentials of an instance or a cluster"), "kubectl get instance")
+	write, _, _ := strings.Cut(block(t, "### Credentials of an instance or a cluster", "sh", 0), "kubectl get instance")
 	write = strings.NewReplacer("alpha-kubeconfig", of, "alpha.yaml", "member.yaml").Replace(write)
 	give := func(content []byte) {
 		t.Helper()
@@ -201,7 +203,7 @@ func (w *world) rotateCredentials(t *testing.T) {
 		}
 		w.shellIn(t, dir, write)
 	}
-	t.Cleanup(func() { give(original.Data["kubeconfig"]); reachable("True", "") })
+	defer func() { give(original.Data["kubeconfig"]); reachable("True", "") }()
 
 	config := func(token string) []byte {
 		t.Helper()
@@ -262,28 +264,44 @@ func (w *world) account(t *testing.T, name string) string {
 	return request.Status.Token
 }
 
-// rotatePasswords puts DSNs with new passwords into the Secret, and then changes the passwords in the database.
-func (w *world) rotatePasswords(t *testing.T) {
+// rotatePasswords lets the pair of roles in that is not in use and puts their DSNs into the Secret. It returns what refuses the others.
+func (w *world) rotatePasswords(t *testing.T) (refuse func(*testing.T)) {
+	t.Helper()
+	const heading = "### The passwords of the database"
+	if w.sql(t, "SELECT rolname FROM pg_roles WHERE rolname = 'kairship_2'") == "" {
+		w.sql(t, block(t, heading, "sql", 0))
+	}
+	enter, leave := block(t, heading, "sql", 1), block(t, heading, "sql", 2)
 	secrets := w.kube.CoreV1().Secrets(system)
 	secret, err := secrets.Get(t.Context(), "kairship-index-database", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var statements strings.Builder
 	for _, key := range []string{"writer", "reader"} {
 		dsn, err := url.Parse(string(secret.Data[key]))
 		if err != nil {
 			t.Fatal(err)
 		}
+		next, again := strings.CutSuffix(dsn.User.Username(), "_2")
+		if !again {
+			next += "_2"
+		} else {
+			enter = strings.ReplaceAll(enter, next+"_2 ", next+" ")
+			leave = strings.ReplaceAll(leave, next+" ", next+"_2 ")
+		}
 		password := rand.Text()
-		fmt.Fprintf(&statements, "ALTER ROLE %s PASSWORD '%s';", dsn.User.Username(), password)
-		dsn.User = url.UserPassword(dsn.User.Username(), password)
+		enter = strings.Replace(enter, next+" LOGIN PASSWORD '…'", next+" LOGIN PASSWORD '"+password+"'", 1)
+		dsn.User = url.UserPassword(next, password)
 		secret.Data[key] = []byte(dsn.String())
 	}
+	if strings.Contains(enter, "…") {
+		t.Fatalf("a password is missing in\n%s", enter)
+	}
+	w.sql(t, enter)
 	if _, err := secrets.Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.sql(t, statements.String())
+	return func(t *testing.T) { w.sql(t, leave) }
 }
 
 // sql carries out statements as an administrator of the database, and returns their rows.

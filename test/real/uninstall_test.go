@@ -71,7 +71,7 @@ func TestUninstalledForGood(t *testing.T) {
 	w := openBundled(t)
 	w.awaitRunning(t, instance)
 	before, control := w.uids(t, shop), w.uids(t, "k-"+instance)
-	uninstall := commands(t, "## Uninstall")
+	uninstall := block(t, "## Uninstall", "sh", 0)
 	w.shell(t, `kubectl patch instances.kairship.io `+instance+` --type merge --patch '{"spec": {"deletionPolicy": "Retain"}}'`)
 	w.shell(t, uninstall)
 
@@ -102,19 +102,20 @@ func TestUninstalledForGood(t *testing.T) {
 	}
 }
 
-// commands is the block of commands below a heading of docs/operations.md.
-func commands(t *testing.T, heading string) string {
+// block is one of the blocks in a language below a heading of docs/operations.md.
+func block(t *testing.T, heading, language string, number int) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(page), "\n"+heading+"\n")
-	_, block, _ := strings.Cut(section, "```sh\n")
-	text, _, found := strings.Cut(block, "```")
-	if !found {
-		t.Fatalf("docs/operations.md has no commands below %q", heading)
+	section, _, _ = strings.Cut(section, "\n##")
+	blocks := strings.Split(section, "```"+language+"\n")[1:]
+	if number >= len(blocks) {
+		t.Fatalf("docs/operations.md has %d blocks of %s below %q", len(blocks), language, heading)
 	}
+	text, _, _ := strings.Cut(blocks[number], "```")
 	return text
 }
 
