@@ -9,7 +9,7 @@ import { authorized, url } from './world.mjs';
 const response = await authorized(url, {
   method: 'POST',
   headers: { 'content-type': 'application/json' },
-  body: JSON.stringify({ query: getIntrospectionQuery() }),
+  body: JSON.stringify({ query: getIntrospectionQuery({ inputValueDeprecation: true }) }),
 });
 const { data, errors } = await response.json();
 assert.equal(errors, undefined, JSON.stringify(errors));

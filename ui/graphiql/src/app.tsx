@@ -25,6 +25,7 @@ export function App() {
       visiblePlugin={DOC_EXPLORER_PLUGIN}
       defaultTabs={firstTabs}
       schemaDescription
+      inputValueDeprecation
       shouldPersistHeaders={false}
     >
       <HistoryStore>
