@@ -16,7 +16,7 @@ var parts = []struct {
 	match func(*projection.Workload) bool
 }{
 	{projection.Part{Instance: "beta"}, func(w *projection.Workload) bool { return w.Instance == "beta" }},
-	{projection.Part{Instance: "nobody's"}, func(*projection.Workload) bool { return false }},
+	{projection.Part{Instance: "unknown"}, func(*projection.Workload) bool { return false }},
 	{projection.Part{Instance: "alpha", Namespaces: []string{"shop", "other"}}, func(w *projection.Workload) bool { return w.Instance == "alpha" && w.Namespace != "shop2" }},
 	{projection.Part{Instance: "alpha", Namespaces: []string{}}, func(*projection.Workload) bool { return false }},
 	{projection.Part{Instance: "beta", Label: "app=app1"}, func(w *projection.Workload) bool { return w.Instance == "beta" && w.Labels["app"] == "app1" }},
