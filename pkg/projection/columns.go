@@ -147,7 +147,26 @@ func (db *DB) upsert(table string, key, columns []column) string {
 // the ID of the row in workload.
 func (db *DB) upsertBeside(table string, columns []column) string {
 	return "INSERT INTO kairship." + table + " AS t (id, " + names("", columns) + ") SELECT w.id, " + names("r.", columns) +
-		" FROM " + db.rows(workloadKey, columns) + " CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey) + db.onConflict([]column{{"id", bigint}}, columns)
+		" FROM " + db.rows(workloadKey, columns) + db.lookup("workload", "w", same("w", workloadKey)) + " WHERE true" + db.onConflict([]column{{"id", bigint}}, columns)
+}
+
+// lookup joins the rows of a table that satisfy a condition on the rows before it. PostgreSQL goes on with the plan
+// that it made when the table was small, and would read all of it, for each batch of a rebuild: OFFSET 0 has it look
+// the rows up.
+func (db *DB) lookup(table, alias, condition string) string {
+	if !db.postgres {
+		return " CROSS JOIN kairship." + table + " " + alias + " ON " + condition
+	}
+	return " CROSS JOIN LATERAL (SELECT * FROM kairship." + table + " " + alias + " WHERE " + condition + " OFFSET 0) " + alias
+}
+
+// among is the condition that a column is one of what a statement selects. PostgreSQL makes the list once, and looks
+// each up; see lookup.
+func (db *DB) among(column, selected string) string {
+	if db.postgres {
+		return column + " = ANY(ARRAY(" + selected + "))"
+	}
+	return column + " IN (" + selected + ")"
 }
 
 // onConflict is the end of an INSERT into a table with the alias t.

@@ -60,7 +60,7 @@ func (s *Snapshot) workloadEntries(w *Writes, since int64) ([]Entry, error) {
 		return nil, err
 	}
 	rows, err := read[observed](s, "SELECT "+s.db.object(of{"w", workloadKey}, of{"w", observedState}, of{"d", observedDoc})+
-		" FROM "+s.db.rows(workloadKey)+" CROSS JOIN kairship.workload w JOIN kairship.workload_doc d ON d.id = w.id WHERE "+same("w", workloadKey), string(named))
+		" FROM "+s.db.rows(workloadKey)+s.db.lookup("workload", "w", same("w", workloadKey))+s.db.lookup("workload_doc", "d", "d.id = w.id"), string(named))
 	if err != nil {
 		return nil, err
 	}

@@ -325,7 +325,7 @@ func (db *DB) Find(ctx context.Context, keys []WorkloadKey, show Show) (*Selecti
 		version = sinceCustom
 	}
 	text := "SELECT " + db.moment(version) + ", " + s.item(show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(ByNamespace, show) + " FROM " + db.rows(workloadKey) +
-		" CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey) + ") w ON true" + show.beside() + oneMeta
+		db.lookup("workload", "w", same("w", workloadKey)) + ") w ON true" + show.beside() + oneMeta
 	found := &Selection{Items: make([]Item, 0, len(keys))}
 	return found, s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
 		var one scanned

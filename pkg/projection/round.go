@@ -156,17 +156,17 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 		return fmt.Errorf("recording the history: %w", err)
 	}
 	states, docs, objects, searches := parts(w.Workloads)
-	theDoc := " FROM " + db.rows(workloadKey) + " CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey)
+	gone := db.among("id", "SELECT w.id FROM "+db.rows(workloadKey)+db.lookup("workload", "w", same("w", workloadKey)))
 	for _, step := range []struct {
 		rows      any
 		n         int
 		statement string
 	}{
-		{done, len(done), "DELETE FROM kairship.outbox WHERE id IN (SELECT r.id FROM " + db.rows(id) + ")"},
-		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload_doc WHERE id IN (SELECT w.id" + theDoc + ")"},
-		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload_object WHERE id IN (SELECT w.id" + theDoc + ")"},
-		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload_search WHERE id IN (SELECT w.id" + theDoc + ")"},
-		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload WHERE id IN (SELECT w.id" + theDoc + ")"},
+		{done, len(done), "DELETE FROM kairship.outbox WHERE " + db.among("id", "SELECT r.id FROM "+db.rows(id))},
+		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload_doc WHERE " + gone},
+		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload_object WHERE " + gone},
+		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload_search WHERE " + gone},
+		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload WHERE " + gone},
 		{states, len(states), db.upsert("workload", workloadKey, workloadColumns)},
 		{docs, len(docs), db.upsertBeside("workload_doc", docColumns)},
 		{objects, len(objects), db.upsertBeside("workload_object", objectColumns)},
@@ -175,7 +175,7 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 		{w.Members, len(w.Members), db.upsert("member", memberKey, memberColumns)},
 		{w.GoneObjects, len(w.GoneObjects), "DELETE FROM kairship.object_state WHERE EXISTS (SELECT 1 FROM " + db.rows(workloadKey) + " WHERE " + same("kairship.object_state", workloadKey) + ")"},
 		{w.Objects, len(w.Objects), db.upsert("object_state", workloadKey, objectStateColumns)},
-		{w.Pods.Done, len(w.Pods.Done), "DELETE FROM kairship.pod_outbox WHERE id IN (SELECT CAST(r.value AS bigint) FROM " + db.each() + " r)"},
+		{w.Pods.Done, len(w.Pods.Done), "DELETE FROM kairship.pod_outbox WHERE " + db.among("id", "SELECT CAST(r.value AS bigint) FROM "+db.each()+" r")},
 		{w.Pods.Gone, len(w.Pods.Gone), "DELETE FROM kairship.pod WHERE (" + names("", podKey) + ") IN (SELECT " + names("r.", podKey) + " FROM " + db.rows(podKey) + ")"},
 		{w.Pods.Rows, len(w.Pods.Rows), db.upsert("pod", podKey, podColumns)},
 		{w.Pods.Moved, len(w.Pods.Moved), "UPDATE kairship.pod SET instance = " + instanceOf("kairship.pod") + " WHERE cluster IN (SELECT r.value FROM " + db.each() + " r) AND instance <> " + instanceOf("kairship.pod")},

@@ -54,7 +54,8 @@ func (s *Snapshot) Workloads(keys []WorkloadKey) ([]Workload, error) {
 		return nil, err
 	}
 	return read[Workload](s, "SELECT "+s.db.object(of{"w", workloadKey}, of{"w", workloadColumns}, of{"d", docColumns}, of{"o", objectColumns}, of{"f", searchColumns})+
-		" FROM "+s.db.rows(workloadKey)+" CROSS JOIN kairship.workload w JOIN kairship.workload_doc d ON d.id = w.id JOIN kairship.workload_object o ON o.id = w.id JOIN kairship.workload_search f ON f.id = w.id WHERE "+same("w", workloadKey), string(rows))
+		" FROM "+s.db.rows(workloadKey)+s.db.lookup("workload", "w", same("w", workloadKey))+
+		s.db.lookup("workload_doc", "d", "d.id = w.id")+s.db.lookup("workload_object", "o", "o.id = w.id")+s.db.lookup("workload_search", "f", "f.id = w.id"), string(rows))
 }
 
 // Members returns the members of an instance.
