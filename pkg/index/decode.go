@@ -25,19 +25,6 @@ import (
 // Serving it could show one instance's object as another's, so it is refused.
 var errNoCluster = errors.New("an object of the index has no " + constants.ShadowAnnotationClusterName + " annotation")
 
-// lenient are the options of all decoding: what the index stores has been
-// accepted by an API server already.
-var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
-// withoutMetadata skips an object's own metadata, and no other: a pod template has metadata too.
-var withoutMetadata = jsonv2.JoinOptions(lenient, jsonv2.WithUnmarshalers(
-	jsonv2.UnmarshalFromFunc(func(dec *jsontext.Decoder, _ *metav1.ObjectMeta) error {
-		if dec.StackDepth() > 1 {
-			return errors.ErrUnsupported // Which means: decode it as usual.
-		}
-		return dec.SkipValue()
-	})))
-
 // decodeAnswer reads an answer of the index: the objects, which refer to the
 // body, and how many more there are. The items of a list of one type need not
 // say which type they are of.
@@ -50,7 +37,7 @@ func decodeAnswer(body []byte, detail Detail, of Type) ([]*Object, *int64, error
 			RemainingItemCount *int64 `json:"remainingItemCount"`
 		} `json:"metadata"`
 	}{Items: items{body: body, detail: detail, of: of}}
-	if err := jsonv2.Unmarshal(body, &a, lenient); err != nil {
+	if err := jsonv2.Unmarshal(body, &a, Lenient); err != nil {
 		return nil, nil, unavailable(err, "The index gave an answer that can't be read")
 	}
 	if a.RemainingItemCount == nil {
@@ -150,7 +137,7 @@ func NewProjected(cluster string, t Type, text []byte, state *projection.State, 
 	known := struct {
 		Meta *metav1.ObjectMeta `json:"metadata"`
 	}{&o.Meta}
-	if err := jsonv2.Unmarshal(text, &known, lenient); err != nil {
+	if err := jsonv2.Unmarshal(text, &known, Lenient); err != nil {
 		return nil, unavailable(err, "The projection has an object that can't be read")
 	}
 	return o, nil
@@ -191,7 +178,7 @@ func NewStored(key Key, text []byte, detail Detail) (*Object, error) {
 		into = &o.Meta
 		o.raw = slices.Concat([]byte(`{"metadata":`), text, []byte("}"))
 	}
-	if err := jsonv2.Unmarshal(text, into, lenient); err != nil {
+	if err := jsonv2.Unmarshal(text, into, Lenient); err != nil {
 		return nil, unavailable(err, "The index has stored an object that can't be read")
 	}
 	removeShadow(o.Meta.Annotations)
@@ -207,7 +194,7 @@ func Decode[T any](o *Object) (*T, error) {
 	if v, ok := o.decoded.(*T); ok {
 		return v, nil
 	}
-	v, options := new(T), lenient
+	v, options := new(T), Lenient
 	if accessor, ok := any(v).(metav1.ObjectMetaAccessor); ok {
 		if meta, ok := accessor.GetObjectMeta().(*metav1.ObjectMeta); ok {
 			*meta, options = o.Meta, withoutMetadata

@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,12 +55,11 @@ func differing(sent, object *unstructured.Unstructured) []diff.Change {
 // sendable is what of a manifest an object can have: all but the status, and of the metadata the labels and
 // annotations.
 func sendable(sent *unstructured.Unstructured) map[string]any {
-	u := sent.DeepCopy()
-	annotations := u.GetAnnotations()
+	u := &unstructured.Unstructured{Object: maps.Clone(sent.Object)}
+	annotations, labels := u.GetAnnotations(), u.GetLabels()
 	for _, key := range unsendable {
 		delete(annotations, key)
 	}
-	labels := u.GetLabels()
 	delete(u.Object, "status")
 	delete(u.Object, "metadata")
 	u.SetAnnotations(annotations)

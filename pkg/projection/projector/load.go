@@ -3,8 +3,10 @@ package projector
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
@@ -14,7 +16,6 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
 	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -71,8 +72,8 @@ func (l *loader) evaluate(keys []projection.WorkloadKey) (rows []projection.Work
 		_, _ = s.Binding()
 		_, _ = s.customizations()
 	}
-	waiting := keys
-	for {
+	var known []*gathered
+	for waiting := keys; len(waiting) > 0; {
 		if err := l.load(); err != nil {
 			return nil, nil, err
 		}
@@ -92,16 +93,41 @@ func (l *loader) evaluate(keys []projection.WorkloadKey) (rows []projection.Work
 				again = append(again, key)
 				continue
 			}
-			row := rowOf(key, template, facts, err, s.drifted)
-			if workload.Kind(key.Kind).Custom() {
-				row.Object = storedCustom(template, s.resource)
-			}
-			rows = append(rows, row)
+			known = append(known, &gathered{source: s, template: template, facts: facts, err: err})
 		}
-		if waiting = again; len(waiting) == 0 {
-			return rows, gone, nil
-		}
+		waiting = again
 	}
+	rows = make([]projection.Workload, len(known))
+	each(len(known), func(i int) { rows[i] = known[i].row() })
+	return rows, gone, nil
+}
+
+// gathered is what the row of a workload is computed from, or why that cannot be read.
+type gathered struct {
+	*source
+
+	template *workload.Object
+	facts    *workload.Facts
+	err      error
+}
+
+func (g *gathered) row() projection.Workload {
+	row := rowOf(g.key, g.template, g.facts, g.err, g.drifted)
+	if g.kind().Custom() {
+		row.Object = storedCustom(g.template, g.resource)
+	}
+	return row
+}
+
+// each calls a function for the numbers below n, on all processors: decoding objects and comparing them is most of the
+// work of a batch, and the database waits meanwhile.
+func each(n int, do func(i int)) {
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		g.Go(func() error { do(i); return nil })
+	}
+	_ = g.Wait() // There are no errors.
 }
 
 // load reads what is missing.
@@ -113,8 +139,10 @@ func (l *loader) load() error {
 	for key := range l.missing {
 		l.objects[key] = nil
 	}
+	read := make([]*decoded, len(objects))
+	each(len(objects), func(i int) { read[i] = decode(&objects[i]) })
 	for i := range objects {
-		l.objects[objects[i].ResourceKey] = decode(&objects[i])
+		l.objects[objects[i].ResourceKey] = read[i]
 	}
 	clear(l.missing)
 	listed, err := l.snapshot.InNamespaces(slices.Collect(maps.Keys(l.missingLists)))
@@ -179,9 +207,6 @@ func memberRow(key projection.MemberKey, c *clusterv1alpha1.Cluster) projection.
 	return row
 }
 
-// lenient are the options by which the index's objects are decoded everywhere.
-var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
 // decode reads an object as the type that is needed of its kind.
 func decode(o *projection.Object) *decoded {
 	d := &decoded{}
@@ -207,7 +232,7 @@ func decode(o *projection.Object) *decoded {
 	default:
 		d.value, d.text = &workload.Object{}, o.Text
 	}
-	if err := jsonv2.Unmarshal(o.Text, d.value, lenient); err != nil {
+	if err := jsonv2.Unmarshal(o.Text, d.value, index.Lenient); err != nil {
 		d.err = fmt.Errorf("reading %s %s/%s of %s: %w", o.Resource, o.Namespace, o.Name, o.Cluster, err)
 	}
 	return d

@@ -11,6 +11,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
 )
 
@@ -86,7 +87,7 @@ func podRowOf(collected *projection.CollectedPod, instance string) projection.Po
 		LabelKV: []string{}, Images: []string{}, ImageKeys: []string{},
 	}
 	observed := &pod.Observed{}
-	if err := jsonv2.Unmarshal(collected.Text, observed, lenient); err != nil {
+	if err := jsonv2.Unmarshal(collected.Text, observed, index.Lenient); err != nil {
 		row.Phase, row.Message = string(pod.PhaseUnknown), fmt.Sprintf("the pod cannot be read: %v", err)
 		return row
 	}

@@ -13,6 +13,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/kairship-io/kairship/pkg/fleet/pod"
+	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/kairship-io/kairship/pkg/projection/projectiontest"
 )
@@ -35,7 +36,7 @@ func BenchmarkObserved(b *testing.B) {
 	for name, into := range map[string]func() any{"lean": func() any { return &pod.Observed{} }, "whole": func() any { return &corev1.Pod{} }} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if err := jsonv2.Unmarshal(text, into(), lenient); err != nil {
+				if err := jsonv2.Unmarshal(text, into(), index.Lenient); err != nil {
 					b.Fatal(err)
 				}
 			}
