@@ -208,7 +208,13 @@ func (r Reader) Get(ctx context.Context, key index.Key, detail index.Detail) (*i
 
 // PodsOf implements index.Reader.
 func (r Reader) PodsOf(ctx context.Context, owner index.PodOwner) ([]*index.Object, error) {
-	return r.scope(ctx).pods.load(ctx, owner)
+	s, whole := r.scope(ctx), owner
+	whole.Detail = index.Whole
+	if thunk, ok := s.pods.pending.Get(ctx, whole); ok {
+		requeststats.From(ctx).Look(requeststats.Rows, 1, 0)
+		return thunk()
+	}
+	return s.pods.load(ctx, owner)
 }
 
 // Prefetch implements index.Reader.

@@ -141,6 +141,24 @@ func TestPrefetchedKeysCostOneRequest(t *testing.T) {
 	})
 }
 
+// Whole pods that are on their way do for less of them.
+func TestPodsOfLess(t *testing.T) {
+	operation(t, func(t *testing.T, ctx context.Context, r loaders.Reader, source *fakeSource) {
+		whole := podOwner("y", "ops")
+		less := whole
+		less.Detail = index.Metadata
+		r.PrefetchPods(ctx, []index.PodOwner{whole})
+		for range 2 {
+			if pods, err := r.PodsOf(ctx, less); err != nil || len(pods) != 1 {
+				t.Fatalf("got %v, %v", pods, err)
+			}
+		}
+		if diff := cmp.Diff([][]index.PodOwner{{whole}}, source.owners); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 // Each page belongs to its query and its part.
 func TestPagesAreKeptApart(t *testing.T) {
 	operation(t, func(t *testing.T, ctx context.Context, r loaders.Reader, source *fakeSource) {

@@ -25,7 +25,7 @@ func (r *memberObjectResolver) Pods(ctx context.Context, obj *workload.MemberObj
 	if err != nil {
 		return nil, err
 	}
-	v, err := r.Fleet.Workloads.Pods(ctx, obj, limit)
+	v, err := r.Fleet.Workloads.Pods(ctx, obj, limit, detailOf(podDetail).here(ctx))
 	return orElse(ctx, v, err, []pod.Pod{})
 }
 

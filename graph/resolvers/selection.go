@@ -102,9 +102,12 @@ func (s selection) detail() index.Detail {
 	return index.Metadata
 }
 
-// podDetail is how much of a list's pods is selected. What is not in their rows is in the whole objects.
+// wholePodFields are the fields of pods that are not in their rows, but in the whole objects.
+var wholePodFields = []string{"manifest", "conditions", "containers", "requests", "limits", "logs"}
+
+// podDetail is how much of a list's pods is selected.
 func (s selection) podDetail() index.Detail {
-	if s.items().has("manifest", "conditions", "containers", "requests", "limits", "logs") {
+	if s.items().has(wholePodFields...) {
 		return index.Whole
 	}
 	return index.Metadata
@@ -165,6 +168,14 @@ func objectDetail(below ast.SelectionSet) index.Detail {
 		return index.Whole
 	case selects(below, func(name string) bool { return !slices.Contains(memberObjectMetadata, name) }):
 		return index.Known
+	}
+	return index.Metadata
+}
+
+// podDetail is how much of a pod of an object in a member is selected.
+func podDetail(below ast.SelectionSet) index.Detail {
+	if selects(below, func(name string) bool { return slices.Contains(wholePodFields, name) }) {
+		return index.Whole
 	}
 	return index.Metadata
 }
@@ -288,7 +299,11 @@ func (s selection) needs() workload.Needs {
 		Objects:          placements.has("object", "drift") || s.has("logs", "usage"),
 		ObjectDetail:     detailOf(objectDetail).under(placements, "object"),
 		Pods:             placements.under("object").has("pods") || s.has("logs", "usage"),
+		PodDetail:        detailOf(podDetail).under(placements.under("object"), "pods"),
 		Events:           s.events(),
+	}
+	if s.has("logs", "usage") {
+		needs.PodDetail = index.Whole
 	}
 	if placements.has("drift") {
 		needs.Drift, needs.ObjectDetail = true, index.Whole

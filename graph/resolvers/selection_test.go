@@ -15,7 +15,7 @@ import (
 
 // least is what is needed of workloads of which nothing is asked.
 func least(changes ...func(*workload.Needs)) workload.Needs {
-	needs := workload.Needs{Template: index.Metadata, PolicyDetail: index.Metadata, OverrideDetail: index.Metadata, ObjectDetail: index.Metadata, Brief: true}
+	needs := workload.Needs{Template: index.Metadata, PolicyDetail: index.Metadata, OverrideDetail: index.Metadata, ObjectDetail: index.Metadata, PodDetail: index.Metadata, Brief: true}
 	for _, change := range changes {
 		change(&needs)
 	}
@@ -48,6 +48,7 @@ func objects(n *workload.Needs)      { n.Objects = true }
 func knownObjects(n *workload.Needs) { n.Objects, n.ObjectDetail = true, index.Known }
 func wholeObjects(n *workload.Needs) { n.Objects, n.ObjectDetail = true, index.Whole }
 func pods(n *workload.Needs)         { n.Objects, n.Pods = true, true }
+func wholePods(n *workload.Needs)    { n.Objects, n.Pods, n.PodDetail = true, true, index.Whole }
 
 // needsOf executes a query and returns what its lists of workloads said they need.
 func needsOf(t *testing.T, query, variables string) []workload.Needs {
@@ -105,6 +106,8 @@ func TestWhatListsOfWorkloadsNeed(t *testing.T) {
 		{"objects, with images", `nodes { placements { object { name images } } }`, "", more(status, knownObjects), "the images are not in the metadata"},
 		{"objects, whole", `nodes { placements { object { manifest } } }`, "", more(status, wholeObjects), "the index may not know all of a manifest"},
 		{"pods", `nodes { placements { object { pods { name } } } }`, "", more(status, pods), "of each object"},
+		{"more of pods than their rows have", `nodes { placements { object { pods { name } p: pods { ... on Pod { containers { name } } } } } }`, "", more(status, wholePods), "all selections count"},
+		{"logs and usage", `nodes { logs { __typename } usage { __typename } placements { object { pods { name } } } }`, "", more(status, wholePods), "they are read of the containers"},
 		{"the members of pods", `nodes { placements { object { pods { clusterName memberCluster { name } } } } }`, "", more(status, pods, memberClusters), "those of the placements"},
 		{"placements by two names", `nodes { a: placements { clusterName } b: placements { p: object { q: pods { name } } } }`, "", more(status, pods), "all of them count"},
 	} {

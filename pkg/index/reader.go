@@ -45,4 +45,6 @@ func Find(ctx context.Context, reader Reader, key Key, detail Detail) (*Object, 
 type PodOwner struct {
 	Owner
 	Namespace string
+	// Detail is how much of the pods: Metadata for what lists of pods show of them, which has no manifest.
+	Detail Detail
 }

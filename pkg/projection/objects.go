@@ -114,7 +114,8 @@ func (db *DB) installReaders(ctx context.Context, s session) error {
 	for _, f := range []struct{ name, columns, statement string }{
 		{readers[Whole], object, db.objectsStatement(Whole, table, "asked") + db.named() + " AND " + isTracked("o.")},
 		{readers[Metadata], object, db.objectsStatement(Metadata, table, "asked") + db.named() + " AND " + isTracked("o.")},
-		{"read_pods", "owner text, cluster text, namespace text, name text, object text", podsStatement(db, table, "asked")},
+		{"read_pods", "owner text, cluster text, namespace text, name text, object text", podsStatement(db, table, "asked", ownedText)},
+		{"owned_pods", "owner text, cluster text, namespace text, name text", podsStatement(db, table, "asked", "")},
 	} {
 		_, err := s.ExecContext(ctx, "CREATE OR REPLACE FUNCTION kairship."+f.name+"(asked jsonb) RETURNS TABLE("+f.columns+") "+
 			"LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$"+f.statement+"$$")

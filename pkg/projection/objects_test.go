@@ -72,11 +72,21 @@ func TestPods(t *testing.T) {
 			t.Errorf("before anything was installed: got %v", err)
 		}
 		install(t, db)
+		if _, _, err := db.OwnedPods(t.Context(), projection.Owned{Owners: []string{"web"}}); !errors.Is(err, projection.ErrIncomplete) {
+			t.Errorf("before there are rows: got %v", err)
+		}
+		var rows []projection.PodRow
 		owned := func(cluster, group, resource, namespace, name, owner string) {
 			index.Save(t, projectiontest.Object{
 				Cluster: cluster, Group: group, Version: "v1", Resource: resource, Namespace: namespace, Name: name, UID: name, ResourceVersion: "1", OwnerUID: owner,
 				Text: `{"metadata": {"name": "` + name + `"}}`,
 			})
+			if resource == "pods" && name != "alone" {
+				rows = append(rows, projection.PodRow{
+					IndexPodKey: projection.IndexPodKey{Cluster: cluster, Namespace: namespace, Name: name}, Instance: "alpha", UID: name, Phase: "RUNNING", Restarts: 2,
+					LabelKV: []string{"app=" + owner}, Images: []string{"image"}, ImageKeys: []string{}, Projection: projection.PodVersion,
+				})
+			}
 		}
 		owned("m1", "apps", "replicasets", "shop", "web-1", "web")
 		owned("m1", "", "pods", "shop", "web-1-b", "web-1")
@@ -88,6 +98,11 @@ func TestPods(t *testing.T) {
 		owned("m1", "", "pods", "shop", "others", "other")
 		owned("m2", "", "pods", "shop", "web-1-z", "web-1") // A UID means something in its own cluster.
 		owned("m1", "", "pods", "ops", "db-1", "db")
+		index.Exec(t, "DELETE FROM kairship.pod_outbox")
+		if err := db.RebuildPods(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		storePods(t, db, rows, true)
 		shop := projection.Place{Cluster: "m1", Namespace: "shop"}
 		for _, tt := range []struct {
 			reason string
@@ -116,6 +131,25 @@ func TestPods(t *testing.T) {
 			if strings.Join(got, " ") != tt.want {
 				t.Errorf("%s: got %q, want %q", tt.reason, got, tt.want)
 			}
+			found, _, err := db.OwnedPods(t.Context(), tt.of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = nil
+			for _, p := range found {
+				got = append(got, p.Owner+"/"+p.Name)
+				if p.Instance != "alpha" || p.Cluster != "m1" || p.UID != p.Name || p.Phase != "RUNNING" || p.Restarts != 2 || len(p.Labels) != 1 || len(p.Images) != 1 {
+					t.Errorf("%s: the row is %+v", tt.reason, p)
+				}
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("%s: got the rows %q, want %q", tt.reason, got, tt.want)
+			}
+		}
+		index.Exec(t, "DELETE FROM kairship.pod WHERE name = 'web-1-a'")
+		found, _, err := db.OwnedPods(t.Context(), projection.Owned{Owners: []string{"web"}, Places: []projection.Place{shop}})
+		if err != nil || len(found) != 1 || found[0].Name != "web-1-b" {
+			t.Errorf("a pod without a row is left out: got %+v, %v", found, err)
 		}
 	})
 }

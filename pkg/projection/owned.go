@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Owned are the pods of some owners: which of them, and where they are.
@@ -42,7 +43,7 @@ func (db *DB) Pods(ctx context.Context, of Owned) ([]Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	statement := podsStatement(db, "resources", "$1")
+	statement := podsStatement(db, "resources", "$1", ownedText)
 	if db.postgres {
 		statement = "SELECT owner, cluster, namespace, name, object FROM kairship.read_pods($1)"
 	}
@@ -59,8 +60,46 @@ func (db *DB) Pods(ctx context.Context, of Owned) ([]Pod, error) {
 	return pods, err
 }
 
-// podsStatement selects the pods of the owners in a parameter from a table.
-func podsStatement(db *DB, table, of string) string {
+// OwnedPod is a pod as the projection has it, with its owner; see Pod.
+type OwnedPod struct {
+	PodItem
+
+	Owner string
+}
+
+// OwnedPods reads what the projection has of the pods of some owners, by name, with one statement; see Pods.
+func (db *DB) OwnedPods(ctx context.Context, of Owned) (pods []OwnedPod, at Moment, err error) {
+	if len(of.Owners) == 0 {
+		return nil, at, nil
+	}
+	s := &statement{db: db}
+	s.json(of)
+	owned := podsStatement(db, "resources", "$1", "")
+	if db.postgres {
+		owned = "SELECT owner, cluster, namespace, name FROM kairship.owned_pods($1)"
+	}
+	text := "SELECT " + s.podMoment(false) + ", w.owner, " + s.podItem() + " FROM kairship.meta m LEFT JOIN (SELECT r.owner, " + names("w.", podKey, shownPodColumns) + " FROM (" + owned + ") r" +
+		db.lookup("pod", "w", same("w", podKey)) + ") w ON true" + oneMeta + " ORDER BY " + strings.Join(s.podOrder(PodsByName), ", ")
+	return pods, at, s.read(ctx, &at, text, func(rows *sql.Rows, moment []any) error {
+		var owner sql.NullString
+		var row []byte
+		if err := rows.Scan(append(moment, &owner, &row)...); err != nil || row == nil {
+			return err
+		}
+		var found PodSelection
+		err := found.add(row)
+		for i := range found.Items {
+			pods = append(pods, OwnedPod{found.Items[i], owner.String})
+		}
+		return err
+	})
+}
+
+// ownedText is the column of the text of a pod.
+const ownedText = ", CAST(p.object AS text) AS object"
+
+// podsStatement selects the pods of the owners in a parameter from a table: their owners, their names, and more of them.
+func podsStatement(db *DB, table, of, more string) string {
 	places, owners := "SELECT value->>'cluster' AS cluster, value->>'namespace' AS namespace FROM json_each("+of+", '$.places')", "SELECT value AS uid FROM json_each("+of+", '$.owners') WHERE value <> ''"
 	by, anyOf, bytes := " INDEXED BY "+ownersIndex, "(%s)", ""
 	if db.postgres {
@@ -79,7 +118,7 @@ func podsStatement(db *DB, table, of string) string {
 		// Those that stand between a workload and its pods.
 		`middle AS (SELECT m.cluster, m.uid, m.owner_uid AS owner FROM ` + table + ` m` + by +
 		` WHERE (m."group" = 'apps' AND m.resource = 'replicasets' OR m."group" = 'batch' AND m.resource = 'jobs') AND m.version = 'v1' AND ` + in("m", "SELECT uid FROM owners") + ") " +
-		`SELECT coalesce(b.owner, p.owner_uid), p.cluster, p.namespace, p.name, CAST(p.object AS text) FROM ` + table + ` p` + by +
+		`SELECT coalesce(b.owner, p.owner_uid) AS owner, p.cluster, p.namespace, p.name` + more + ` FROM ` + table + ` p` + by +
 		` LEFT JOIN middle b ON b.cluster = p.cluster AND b.uid = p.owner_uid WHERE p."group" = '' AND p.version = 'v1' AND p.resource = 'pods' AND ` +
 		in("p", "SELECT uid FROM owners UNION ALL SELECT uid FROM middle") + " AND (b.uid IS NOT NULL OR p.owner_uid IN (SELECT uid FROM owners)) ORDER BY p.name" + bytes + ", p.cluster, p.namespace"
 }

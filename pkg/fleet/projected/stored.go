@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/kairship-io/kairship/pkg/quota"
@@ -57,51 +55,4 @@ func hold[T any](ctx context.Context, rows []T, text func(*T) []byte) error {
 		bytes += len(text(&rows[i]))
 	}
 	return quota.From(ctx).Hold(int64(bytes) * quota.Expansion)
-}
-
-// PodsOf reads the pods of some owners, by name.
-func (s *Source) PodsOf(ctx context.Context, owners []index.PodOwner) (map[index.PodOwner][]*index.Object, error) {
-	if s.Projection == nil {
-		return s.Index.PodsOf(ctx, owners)
-	}
-	var of projection.Owned
-	asked, places := make(map[index.PodOwner]bool, len(owners)), map[projection.Place]bool{}
-	for _, o := range owners {
-		asked[o] = true
-		of.Owners = append(of.Owners, string(o.UID))
-		if place := (projection.Place{Cluster: o.Cluster, Namespace: o.Namespace}); !places[place] {
-			places[place] = true
-			of.Places = append(of.Places, place)
-		}
-	}
-	var rows []projection.Pod
-	_, err := s.send(ctx, func(ctx context.Context) (projection.Moment, error) {
-		var err error
-		rows, err = s.Projection.Pods(ctx, of)
-		return projection.Moment{}, err
-	})
-	switch {
-	case errors.Is(err, projection.ErrIncomplete):
-		return s.Index.PodsOf(ctx, owners)
-	case err != nil:
-		return nil, err
-	}
-	if err := hold(ctx, rows, func(p *projection.Pod) []byte { return p.Text }); err != nil {
-		return nil, err
-	}
-	pods := make(map[index.PodOwner][]*index.Object, len(owners))
-	for i := range rows {
-		row := &rows[i]
-		owner := index.PodOwner{Owner: index.Owner{Cluster: row.Cluster, UID: types.UID(row.Owner)}, Namespace: row.Namespace}
-		if !asked[owner] {
-			continue // A UID means something in its own cluster.
-		}
-		key := index.Key{Cluster: row.Cluster, Type: index.Pods, Namespace: row.Namespace, Name: row.Name}
-		o, err := index.NewStored(key, row.Text, index.Whole)
-		if err != nil {
-			return nil, err
-		}
-		pods[owner] = append(pods[owner], o)
-	}
-	return pods, nil
 }

@@ -6,12 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
-	"github.com/kairship-io/kairship/pkg/projection/projectiontest"
 	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
@@ -94,40 +92,5 @@ func TestStatesOfWholeObjects(t *testing.T) {
 		part := index.Part{Cluster: "k-alpha"}
 		pages, err := w.ListParts(t.Context(), index.ListQuery{Types: []index.Type{index.Deployments}, Limit: 1}, []index.Part{part})
 		check("in a part of a list", pages[part].Items[0], err)
-	}
-}
-
-// TestPodsOf: pods are read with one statement, each for its own owner.
-func TestPodsOf(t *testing.T) {
-	w := built(t)
-	for _, o := range []projectiontest.Object{
-		{Cluster: "m1", Group: "apps", Version: "v1", Resource: "replicasets", Namespace: "shop", Name: "a-1", UID: "rs", OwnerUID: "uid-a", Text: "{}"},
-		{Cluster: "m1", Version: "v1", Resource: "pods", Namespace: "shop", Name: "a-1-y", UID: "y", OwnerUID: "rs", Text: `{"metadata": {"name": "a-1-y"}, "spec": {"nodeName": "n"}}`},
-		{Cluster: "m1", Version: "v1", Resource: "pods", Namespace: "shop", Name: "a-1-x", UID: "x", OwnerUID: "rs", Text: `{"metadata": {"name": "a-1-x"}}`},
-		{Cluster: "m2", Version: "v1", Resource: "pods", Namespace: "shop", Name: "not-a", UID: "z", OwnerUID: "uid-a", Text: `{"metadata": {"name": "not-a"}}`},
-		{Cluster: "m2", Version: "v1", Resource: "pods", Namespace: "shop", Name: "b-0", UID: "b", OwnerUID: "uid-b", Text: `{"metadata": {"name": "b-0"}}`},
-	} {
-		o.ResourceVersion = "1"
-		w.index.Save(t, o)
-	}
-	owner := func(cluster string, uid types.UID) index.PodOwner {
-		return index.PodOwner{Owner: index.Owner{Cluster: cluster, UID: uid}, Namespace: "shop"}
-	}
-	ctx, used := requeststats.With(t.Context())
-	pods, err := w.PodsOf(ctx, []index.PodOwner{owner("m1", "uid-a"), owner("m2", "uid-b"), owner("m1", "none")})
-	w.do(t, err)
-	got := map[index.PodOwner]string{}
-	for o, all := range pods {
-		got[o] = namesOf(&index.Page{Items: all})
-	}
-	if diff := cmp.Diff(map[index.PodOwner]string{owner("m1", "uid-a"): "a-1-x a-1-y", owner("m2", "uid-b"): "b-0"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if n := used.Uses()[0].Requests; n != 1 {
-		t.Errorf("%d statements were sent, want 1", n)
-	}
-	pod := pods[owner("m1", "uid-a")][1]
-	if decoded, err := index.Decode[corev1.Pod](pod); err != nil || pod.Cluster != "m1" || pod.Kind != "Pod" || decoded.Spec.NodeName != "n" {
-		t.Errorf("the pod is %+v, decoded %+v, %v", pod, decoded, err)
 	}
 }

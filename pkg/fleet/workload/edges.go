@@ -145,23 +145,19 @@ func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail)
 	if err != nil || o == nil {
 		return nil, apierror.In(err, w.Instance)
 	}
-	decoded, err := decodeObject(o)
-	if err != nil {
-		return nil, err
-	}
 	status, err := s.Status(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	if !decoded.BelongsTo(status.BindingID) {
+	if !belongsTo(&o.Meta, status.BindingID) {
 		return nil, nil //nolint:nilnil // Another owner's object of the same name is in the way.
 	}
 	return newMemberObject(w.Instance, o, fresh), nil
 }
 
-// Pods returns the first pods of an object in a member, by name.
-func (s *Service) Pods(ctx context.Context, m *MemberObject, first int) ([]pod.Pod, error) {
-	objects, err := s.lister.Reader.PodsOf(ctx, podOwner(m.Indexed))
+// Pods returns so much of the first pods of an object in a member, by name.
+func (s *Service) Pods(ctx context.Context, m *MemberObject, first int, detail index.Detail) ([]pod.Pod, error) {
+	objects, err := s.lister.Reader.PodsOf(ctx, podOwner(m.Indexed, detail))
 	if err != nil {
 		return nil, apierror.In(err, m.Instance)
 	}

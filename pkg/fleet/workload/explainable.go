@@ -109,7 +109,7 @@ func (s *Service) explainPods(ctx context.Context, w *Workload, x *Explainable) 
 		if err != nil || o == nil {
 			return nil, err
 		}
-		objects, err := s.lister.Reader.PodsOf(ctx, podOwner(o))
+		objects, err := s.lister.Reader.PodsOf(ctx, podOwner(o, index.Whole))
 		if err != nil {
 			return nil, err
 		}

@@ -70,8 +70,9 @@ type Needs struct {
 	// Objects in the members, and how much of them.
 	Objects      bool
 	ObjectDetail index.Detail
-	// Pods of the objects in the members. They need Objects.
-	Pods bool
+	// Pods of the objects in the members, and how much of them. They need Objects.
+	Pods      bool
+	PodDetail index.Detail
 	// Explanation: where the propagation stands, which needs Status.
 	Explanation bool
 	// Drift: where the objects in the members differ from what Karmada sent. It needs Objects, whole.
@@ -83,7 +84,7 @@ type Needs struct {
 // Explained are the needs with those of an explanation.
 func (n Needs) Explained() Needs {
 	n.Explanation, n.Status, n.Policy, n.Binding, n.Objects = true, true, true, true, true
-	n.PolicyDetail, n.ObjectDetail = index.Whole, min(n.ObjectDetail, index.Known)
+	n.PolicyDetail, n.ObjectDetail, n.PodDetail = index.Whole, min(n.ObjectDetail, index.Known), index.Whole
 	return n
 }
 
@@ -105,6 +106,7 @@ func (n Needs) and(o Needs) Needs {
 		Objects:          n.Objects || o.Objects,
 		ObjectDetail:     min(n.ObjectDetail, o.ObjectDetail),
 		Pods:             n.Pods || o.Pods,
+		PodDetail:        min(n.PodDetail, o.PodDetail),
 		Explanation:      n.Explanation || o.Explanation,
 		Drift:            n.Drift || o.Drift,
 		Events:           slices.Concat(n.Events, o.Events),

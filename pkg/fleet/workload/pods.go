@@ -38,7 +38,7 @@ func (s *Service) PodsByCluster(ctx context.Context, w *Workload, clusters []str
 			continue
 		}
 		fresh = worse(fresh, o.Fresh)
-		pods, err := s.Pods(ctx, o, first)
+		pods, err := s.Pods(ctx, o, first, index.Whole)
 		if err != nil {
 			return nil, fresh, err
 		}

@@ -213,7 +213,7 @@ func (p *prefetch) pods(found map[index.Key]*index.Object) {
 	var owners []index.PodOwner
 	for key, o := range found {
 		if _, ok := KindFromGVR(key.Type.GroupVersionResource()); (ok || isCustom(key.Type)) && (p.needs.Pods || p.unwell[key]) {
-			owners = append(owners, podOwner(o))
+			owners = append(owners, podOwner(o, p.needs.PodDetail))
 		}
 	}
 	if len(owners) == 0 {
@@ -325,8 +325,8 @@ func overrideKey(virtualCluster, namespace string, a AppliedOverride) index.Key 
 	return index.Key{Cluster: virtualCluster, Type: index.OverridePolicies, Namespace: namespace, Name: a.PolicyName}
 }
 
-func podOwner(o *index.Object) index.PodOwner {
-	return index.PodOwner{Owner: index.Owner{Cluster: o.Cluster, UID: o.Meta.UID}, Namespace: o.Meta.Namespace}
+func podOwner(o *index.Object, detail index.Detail) index.PodOwner {
+	return index.PodOwner{Owner: index.Owner{Cluster: o.Cluster, UID: o.Meta.UID}, Namespace: o.Meta.Namespace, Detail: detail}
 }
 
 func kindOf(o *index.Object) Kind {

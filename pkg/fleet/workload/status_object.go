@@ -141,7 +141,9 @@ func (o *Object) Deleting() bool { return o.DeletionTimestamp != nil }
 // BelongsTo reports whether a member's object is the one that Karmada made for the
 // binding with an ID, which is empty for a binding without one. An object that another
 // client made there under the same name does not belong, until Karmada takes it over.
-func (o *Object) BelongsTo(bindingID string) bool {
+func (o *Object) BelongsTo(bindingID string) bool { return belongsTo(&o.ObjectMeta, bindingID) }
+
+func belongsTo(o *metav1.ObjectMeta, bindingID string) bool {
 	return bindingID == "" || o.Labels[workv1alpha2.ResourceBindingPermanentIDLabel] == bindingID
 }
 
