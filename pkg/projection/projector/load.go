@@ -5,6 +5,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,7 +28,9 @@ import (
 // them in one batch, and repeats that until nothing is missing.
 type loader struct {
 	snapshot *projection.Snapshot
-	joined   map[string]projection.Collection
+	// reading is held while the snapshot is read, which others may read too; see evaluateAll.
+	reading *sync.Mutex
+	joined  map[string]projection.Collection
 	// members are those of each instance, as the rows of the projection have them.
 	members map[string]map[string]workload.Member
 	// objects are the decoded objects; nil for one that the index does not have.
@@ -52,15 +55,40 @@ func newLoader(s *projection.Snapshot) (*loader, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{
-		snapshot: s, joined: make(map[string]projection.Collection, len(collections)), members: map[string]map[string]workload.Member{},
+	joined := make(map[string]projection.Collection, len(collections))
+	for _, c := range collections {
+		joined[c.Cluster] = c
+	}
+	return loaderOf(s, &sync.Mutex{}, joined), nil
+}
+
+func loaderOf(s *projection.Snapshot, reading *sync.Mutex, joined map[string]projection.Collection) *loader {
+	return &loader{
+		snapshot: s, reading: reading, joined: joined, members: map[string]map[string]workload.Member{},
 		objects: map[projection.ResourceKey]*decoded{}, missing: map[projection.ResourceKey]bool{},
 		lists: map[projection.ResourceKey][]*decoded{}, missingLists: map[projection.ResourceKey]bool{},
 	}
-	for _, c := range collections {
-		l.joined[c.Cluster] = c
+}
+
+// sides is how many parts of a batch are computed side by side: while the objects of one are decoded and compared, those
+// of another are read.
+const sides = 2
+
+// evaluateAll computes the rows of any number of workloads; see evaluate.
+func (l *loader) evaluateAll(keys []projection.WorkloadKey) (rows []projection.Workload, gone []projection.WorkloadKey, err error) {
+	var mu sync.Mutex
+	var all errgroup.Group
+	for some := range slices.Chunk(keys, max(1, (len(keys)+sides-1)/sides)) {
+		all.Go(func() error {
+			computed, missing, err := loaderOf(l.snapshot, l.reading, l.joined).evaluate(some)
+			mu.Lock()
+			defer mu.Unlock()
+			rows, gone = append(rows, computed...), append(gone, missing...)
+			return err
+		})
 	}
-	return l, nil
+	err = all.Wait()
+	return rows, gone, err
 }
 
 // evaluate computes the rows of some workloads, and finds those that the index does not have.
@@ -132,7 +160,13 @@ func each(n int, do func(i int)) {
 
 // load reads what is missing.
 func (l *loader) load() error {
+	l.reading.Lock()
 	objects, err := l.snapshot.Objects(projection.Whole, slices.Collect(maps.Keys(l.missing)))
+	var listed []projection.Object
+	if err == nil {
+		listed, err = l.snapshot.InNamespaces(slices.Collect(maps.Keys(l.missingLists)))
+	}
+	l.reading.Unlock()
 	if err != nil {
 		return err
 	}
@@ -145,10 +179,6 @@ func (l *loader) load() error {
 		l.objects[objects[i].ResourceKey] = read[i]
 	}
 	clear(l.missing)
-	listed, err := l.snapshot.InNamespaces(slices.Collect(maps.Keys(l.missingLists)))
-	if err != nil {
-		return err
-	}
 	for key := range l.missingLists {
 		l.lists[key] = nil
 	}
@@ -166,7 +196,9 @@ func (l *loader) membersOf(instance string) (map[string]workload.Member, error) 
 	if members, ok := l.members[instance]; ok {
 		return members, nil
 	}
+	l.reading.Lock()
 	rows, err := l.snapshot.Members(instance)
+	l.reading.Unlock()
 	if err != nil {
 		return nil, err
 	}

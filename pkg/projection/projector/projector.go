@@ -88,7 +88,7 @@ func dealWith(s *projection.Snapshot, changes []projection.Change) (*projection.
 	if err := l.observeObjects(changes, w); err != nil {
 		return nil, err
 	}
-	w.Workloads, w.GoneWorkloads, err = l.evaluate(slices.Collect(maps.Keys(all.workloads)))
+	w.Workloads, w.GoneWorkloads, err = l.evaluateAll(slices.Collect(maps.Keys(all.workloads)))
 	return w, err
 }
 
