@@ -32,14 +32,14 @@ func readTime(dec *jsontext.Decoder, t *metav1.Time) error {
 	if err != nil {
 		return err
 	}
-	switch token.Kind() {
-	case 'n':
+	if token.Kind() == jsontext.KindNull {
 		*t = metav1.Time{}
 		return nil
-	case '"':
-		at, err := time.Parse(time.RFC3339, token.String())
-		t.Time = at.Local() //nolint:gosmopolitan // So metav1.Time has it.
-		return err
 	}
-	return errors.New("a time is not a text")
+	if token.Kind() != jsontext.KindString {
+		return errors.New("a time is not a text")
+	}
+	at, err := time.Parse(time.RFC3339, token.String())
+	t.Time = at.Local() //nolint:gosmopolitan // So metav1.Time has it.
+	return err
 }

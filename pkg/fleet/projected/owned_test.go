@@ -59,7 +59,7 @@ func (w *world) podsOf(t *testing.T, owners ...index.PodOwner) (names map[index.
 		names[o] = namesOf(&index.Page{Items: all})
 	}
 	for _, use := range used.Uses() {
-		statements += int(use.Requests)
+		statements += use.Requests
 	}
 	return names, pods, statements
 }
