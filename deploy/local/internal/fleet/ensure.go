@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -106,6 +108,12 @@ func (f *Fleet) probe(ctx context.Context, p probe) error {
 			return err
 		}
 		return conn.Close()
+	}
+	if len(p.command) > 0 {
+		if out, err := exec.CommandContext(ctx, p.command[0], p.command[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", filepath.Base(p.command[0]), err, strings.TrimSpace(string(out)))
+		}
+		return nil
 	}
 	client := http.DefaultClient
 	if p.cluster != "" {

@@ -160,7 +160,7 @@ func (p *postgres) process() process {
 		name:       postgresProcess,
 		binary:     filepath.Join(p.bin, "postgres"),
 		ports:      []string{"postgres"},
-		ready:      probe{tcp: p.fleet.ports.Addr("postgres")},
+		ready:      probe{command: []string{filepath.Join(p.bin, "pg_isready"), "--host=127.0.0.1", "--port=" + strconv.Itoa(p.fleet.ports.Of("postgres"))}},
 		signal:     stopSignalOf(postgresProcess),
 		credential: p.credential,
 		dir:        p.data,

@@ -48,6 +48,8 @@ type probe struct {
 	// tcp is an address that accepts connections when the process is ready; instead of url, for
 	// those that have no health endpoint.
 	tcp string
+	// command ends without an error when the process is ready; instead of both, for those that accept connections before.
+	command []string
 }
 
 // action is what `up` does about a process.

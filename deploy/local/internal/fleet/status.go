@@ -42,7 +42,7 @@ func (f *Fleet) Status(ctx context.Context) ([]ProcessStatus, []ClusterStatus, e
 		return nil, nil, nil
 	}
 	if f.settings.DB == Postgres {
-		_ = f.postgres.find() // without it the path in the table is wrong, which does not matter
+		_ = f.postgres.find() // without it the database is shown as not ready
 	}
 	if err := f.connect(); err != nil {
 		return nil, nil, err
