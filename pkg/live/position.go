@@ -18,7 +18,7 @@ type step struct {
 }
 
 // maxSteps bounds the length of a cursor. Each resumed stream that is resumed again
-// before it has caught up adds one.
+// before it has caught up adds one; with too many, the one after begins again.
 const maxSteps = 6
 
 // known returns the position of a subscriber that knows everything at a stamp.
@@ -50,7 +50,7 @@ func (p *progress) position() position {
 	if p.done {
 		return known(p.at)
 	}
-	if p.last == (Key{}) || len(p.from) >= maxSteps {
+	if p.last == (Key{}) {
 		return p.from
 	}
 	out := make(position, 0, len(p.from)+2)
@@ -62,6 +62,9 @@ func (p *progress) position() position {
 		if s := p.from[i]; s.end || compareKeys(s.last, p.last) > 0 {
 			out = append(out, s)
 		}
+	}
+	if len(out) > maxSteps {
+		return elsewhere
 	}
 	return out
 }

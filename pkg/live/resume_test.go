@@ -197,6 +197,47 @@ func TestResumeInTheMiddleOfASnapshot(t *testing.T) {
 	}
 }
 
+// A subscriber that is cut off again and again before it has caught up is told everything once, or begins again: its
+// cursor has a step for each time, and room for some.
+func TestResumeAgainAndAgain(t *testing.T) {
+	for _, times := range []int{maxSteps - 1, maxSteps + 3} {
+		t.Run(fmt.Sprintf("%d times", times), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				c, h := w.cluster(alpha), w.hub(Options{})
+				r := w.subscribe(h, everything(alpha))
+				change := func(value int) {
+					for i := range times + 1 {
+						c.put("n", fmt.Sprint("o", i), nil, value)
+					}
+					synctest.Wait()
+				}
+				change(0)
+				r.until(Synced)
+				for n := range times {
+					r.stream.Close()
+					change(n + 1)
+					r.resume(h, everything(alpha))
+					for range times - n {
+						if _, err := r.next(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				r.stream.Close()
+				r.resume(h, everything(alpha))
+				r.until(Synced)
+				if diff := cmp.Diff(c.matching(Filter{}), versionsOf(r.known[alpha])); diff != "" {
+					t.Errorf("what is known (-want +got):\n%s", diff)
+				}
+				gap := slices.ContainsFunc(r.events, func(e Event) bool { return e.Type == Gap })
+				if want := times > maxSteps; gap != want {
+					t.Errorf("a GAP: %t, want %t", gap, want)
+				}
+			})
+		})
+	}
+}
+
 func TestCursorsOfOthers(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		h := w.hub(Options{})
