@@ -28,7 +28,7 @@ type process struct {
 // How long a process may take to become ready, and to stop. Both are far beyond what they take on a
 // busy machine: they end the wait for something that will not happen.
 const (
-	readyTimeout = 90 * time.Second
+	readyTimeout = 3 * time.Minute
 	stopGrace    = 15 * time.Second
 )
 
