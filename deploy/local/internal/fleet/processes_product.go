@@ -218,6 +218,8 @@ func (f *Fleet) kairship() []process {
 				"--kubeconfig=" + f.paths.ComponentKubeconfig("global", controllerIdentity),
 				"--leader-elect=true",
 				"--leader-election-namespace=" + topology.SystemNamespace,
+				// A leader that gives up is not started again here, and the global cluster of a busy machine answers late.
+				"--leader-election-renew-deadline=14s",
 				"--metrics-bind-address=" + f.ports.Addr(name+"/metrics"),
 				"--health-probe-bind-address=" + f.ports.Addr(name+"/health"),
 				"--webhook-bind-address=" + f.ports.Addr(name+"/webhook"),
