@@ -16,7 +16,6 @@ FLAGS ?=
 # disturbed.
 TEST_DIR ?= .local-test
 TEST_PORT_BASE ?= 18400
-TEST_MORE_PORT_BASE ?= 18900
 BENCH_DIR ?= .local-bench
 BENCH_PORT_BASE ?= 19400
 
@@ -163,11 +162,9 @@ test-unit: components static ## Unit tests: nothing needs to run; those of CRDs,
 	GOGC=$(TEST_GOGC) KAIRSHIP_REQUIRE_ENVTEST=1 KUBEBUILDER_ASSETS=$(abspath $(TEST_DIR))/bin go test $(TESTFLAGS) $$(go list ./... | grep -v '/kairship/test')
 
 .PHONY: test-fleet
-test-fleet: ui ## The suites in test/ and GraphiQL in a browser, half of them against each of two fleets started for them
-	@echo "==> suites against fleets in $(TEST_DIR) and $(TEST_DIR)-more"
-	@GOGC=$(TEST_GOGC) $(FLEET) with --dir $(TEST_DIR)-more --port-base $(TEST_MORE_PORT_BASE) --operator $(FLAGS) -- \
-		env KAIRSHIP_FLEET_MORE=$(abspath $(TEST_DIR)-more) \
-		$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) --operator $(FLAGS) -- hack/test-suites.sh $(TESTFLAGS)
+test-fleet: ui ## The suites in test/ and GraphiQL in a browser, against a fleet started for them
+	@echo "==> suites against a fleet in $(TEST_DIR)"
+	@GOGC=$(TEST_GOGC) $(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) --operator $(FLAGS) -- hack/test-suites.sh $(TESTFLAGS)
 
 .PHONY: test-long
 test-long: ## The unit tests and the suites in their long form, as a release runs them: every case of those that `make test` leaves out

@@ -1,20 +1,18 @@
 #!/usr/bin/env bash
-# The suites that need a fleet. They wait most of the time, so that two halves of them run side by side, each with a
-# fleet of its own: what changes much of a fleet, and everything else with what needs Node.js and a browser. Within a
-# half they run one after the other.
+# The suites that need a fleet, one after the other: first those that ask, then those that change much of it. Two
+# fleets side by side have nothing left of a slow machine's two cores, and what a test waits for is late then.
 #
-# Claims held against the clusters (test/truth) and faults (test/faults) come last in their half, because they break
-# the fleet on purpose. KAIRSHIP_TRUTH=0 leaves test/truth out, KAIRSHIP_TRUTH=5m has it last so long; `make truth`
-# runs it alone. KAIRSHIP_FAULTS=0 leaves both out, KAIRSHIP_FAULTS=only everything else. A suite that cannot run
-# because npm or Chromium is not installed fails the tests.
+# Claims held against the clusters (test/truth) and faults (test/faults) come last, because they break the fleet on
+# purpose. KAIRSHIP_TRUTH=0 leaves test/truth out, KAIRSHIP_TRUTH=5m has it last so long; `make truth` runs it alone.
+# KAIRSHIP_FAULTS=0 leaves both out, KAIRSHIP_FAULTS=only everything else. A suite that cannot run because npm or
+# Chromium is not installed fails the tests.
 #
-# KAIRSHIP_FLEET and KAIRSHIP_FLEET_MORE name the fleets' folders; `make test-fleet` starts them and runs this. The faults
-# alone need the first only. Arguments go to `go test`.
+# KAIRSHIP_FLEET names the fleet's folder; `make test-fleet` starts it and runs this. Arguments go to `go test`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${KAIRSHIP_FLEET:?no fleet: run this with \`make test-fleet\`}"
 
-# What all halves said: a line for each part, and the end of each that failed.
+# What all parts said: a line for each, and the end of each that failed.
 results=$(mktemp -d)
 trap 'rm -r "$results"' EXIT
 touch "$results/summary" "$results/failures"
@@ -120,34 +118,23 @@ with_node() {
   in_browser "official clients of subscriptions" ui/console clients
 }
 
-half_that_changes() {
-  if [ "$faults" != only ]; then suites "changes" -E "$changing"; fi
-  if [ "$faults" = 0 ]; then
-    skip "claims under faults" "KAIRSHIP_FAULTS=0"
-    skip "faults" "KAIRSHIP_FAULTS=0"
-  else
-    part "claims under faults" go test -count=1 -timeout 30m "${flags[@]}" ./test/truth
-    part "faults" go test -count=1 -timeout 30m "${flags[@]}" ./test/faults
-  fi
-}
-
-other_half() {
-  suites "queries and answers" -vE "$changing"
-  with_node
-}
-
 flags=("$@")
 if [ "$faults" = only ]; then
   skip "everything else" "KAIRSHIP_FAULTS=only"
-  half_that_changes
 else
-  : "${KAIRSHIP_FLEET_MORE:?no second fleet: run this with \`make test-fleet\`}"
-  KAIRSHIP_FLEET=$KAIRSHIP_FLEET_MORE half_that_changes > >(sed -u 's/^/  | /') 2>&1 &
-  other_half
-  wait $!
+  suites "queries and answers" -vE "$changing"
+  with_node
+  suites "changes" -E "$changing"
+fi
+if [ "$faults" = 0 ]; then
+  skip "claims under faults" "KAIRSHIP_FAULTS=0"
+  skip "faults" "KAIRSHIP_FAULTS=0"
+else
+  part "claims under faults" go test -count=1 -timeout 30m "${flags[@]}" ./test/truth
+  part "faults" go test -count=1 -timeout 30m "${flags[@]}" ./test/faults
 fi
 
-# Last, because it reads what all others had Kairship ask of the global clusters.
+# Last, because it reads what all others had Kairship ask of the global cluster.
 complete=
 if [ "$faults" = 1 ]; then complete=1; fi
 part "least privilege" env KAIRSHIP_COMPLETE=$complete go test -count=1 "${flags[@]}" ./test/privilege

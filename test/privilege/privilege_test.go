@@ -14,56 +14,40 @@ import (
 // Complete is the environment variable that reports that all suites ran before this one.
 const Complete = "KAIRSHIP_COMPLETE"
 
-// More is the environment variable that names the folder of the second fleet that suites ran against; empty for none.
-const More = "KAIRSHIP_FLEET_MORE"
-
 // byDesign are refusals that suites bring about, by what the API server says, and why.
 var byDesign = map[string]string{}
 
 // TestRolesSuffice finds whatever was refused to the programs in their own name. What was
 // refused to a person, for whom they asked, is not among it.
 func TestRolesSuffice(t *testing.T) {
-	for _, record := range records(t) {
-		for _, account := range []string{"kairship-apiserver", "kairship-controller-manager"} {
-			if record.Requests[account] < 20 {
-				t.Errorf("%s sent %d requests: this proves nothing", account, record.Requests[account])
-			}
-			t.Logf("%s sent %d requests", account, record.Requests[account])
+	record := recorded(t)
+	for _, account := range []string{"kairship-apiserver", "kairship-controller-manager"} {
+		if record.Requests[account] < 20 {
+			t.Errorf("%s sent %d requests: this proves nothing", account, record.Requests[account])
 		}
-		for request, said := range record.Refused {
-			if !slices.ContainsFunc(keys(byDesign), func(part string) bool { return strings.Contains(said, part) }) {
-				t.Errorf("%s was refused: %s", request, said)
-			}
-		}
-		t.Logf("%d refusals were those of an API server that had just started and knew no roles yet", record.Early)
+		t.Logf("%s sent %d requests", account, record.Requests[account])
 	}
+	for request, said := range record.Refused {
+		if !slices.ContainsFunc(keys(byDesign), func(part string) bool { return strings.Contains(said, part) }) {
+			t.Errorf("%s was refused: %s", request, said)
+		}
+	}
+	t.Logf("%d refusals were those of an API server that had just started and knew no roles yet", record.Early)
 }
 
-// records are those of the fleets that the suites ran against.
-func records(t *testing.T) []*privilege.Record {
+// recorded is what the programs asked of the fleet that the suites ran against.
+func recorded(t *testing.T) *privilege.Record {
 	t.Helper()
-	folders := []string{fleet.Open(t).Dir}
-	if more := os.Getenv(More); more != "" {
-		folders = append(folders, more)
+	record, err := fleet.Privileges(fleet.Open(t).Dir)
+	if err != nil {
+		t.Fatal(err)
 	}
-	all := make([]*privilege.Record, len(folders))
-	for i, folder := range folders {
-		var err error
-		if all[i], err = fleet.Privileges(folder); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return all
+	return record
 }
 
 // TestEveryRightIsNeeded finds rights that no suite had the programs use.
 func TestEveryRightIsNeeded(t *testing.T) {
-	all := records(t)
-	idle := all[0].Idle()
-	for _, record := range all[1:] {
-		also := record.Idle()
-		idle = slices.DeleteFunc(idle, func(right string) bool { return !slices.Contains(also, right) })
-	}
+	idle := recorded(t).Idle()
 	var unexplained []string
 	for _, right := range idle {
 		if _, ok := reason(right); !ok {
