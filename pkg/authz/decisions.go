@@ -13,9 +13,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// reviewTimeout bounds one question to the global cluster. A busy Kairship is late with it by seconds, though the
-// cluster answers in milliseconds.
-const reviewTimeout = 8 * time.Second
+// reviewTimeout bounds one question to the global cluster.
+const reviewTimeout = 3 * time.Second
 
 // memory says how long decisions are believed, and how many are remembered.
 type memory struct {
