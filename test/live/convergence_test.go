@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kairship-io/kairship/internal/longtest"
 	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
@@ -234,7 +233,6 @@ func (f *folder) fold(data json.RawMessage) bool {
 // TestConvergence lets many subscribers with different filters follow alpha while it is
 // changed at random, its API server dies twice and Kairship is restarted.
 func TestConvergence(t *testing.T) {
-	longtest.Only(t, "test/truth follows a fleet that is changed and broken at random, and the subscribers of pkg/live's test are cut off at random")
 	world := fleet.Open(t)
 	c := world.Client(t, "alpha")
 	prefix := unique("conv")

@@ -26,7 +26,7 @@ import (
 
 const (
 	// few is how many instances a test in passing has.
-	few = 30
+	few = 60
 	// prefix begins the names of everything that the test makes.
 	prefix = "scale-suite-"
 	// promise is when all instances must be ready.
