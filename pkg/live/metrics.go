@@ -52,7 +52,9 @@ func newMetrics(h *Hub) *metrics {
 			"How often a resource that was followed was listed again: its version expired, another cluster came in its place, or another replica was ahead (behind)."), []string{"reason"}),
 		events:    prometheus.NewCounterVec(counter("events_total", "Events that subscribers have read, by type."), []string{"type"}),
 		coalesced: prometheus.NewCounter(counter("coalesced_total", "Changes that were merged into one that a subscriber had not read yet.")),
-		gaps:      prometheus.NewCounterVec(counter("gaps_total", "How often a source started again for a subscriber, by reason."), []string{"reason"}),
+		gaps: prometheus.NewCounterVec(counter("gaps_total",
+			"How often a source started again for a subscriber, by reason: its position is not of this cluster or is not known (cluster), "+
+				"nothing told the difference since (resume), it read too slowly (overflow), or a source was removed (sources)."), []string{"reason"}),
 		resumed: prometheus.NewCounterVec(counter("resumed_total",
 			"Sources that a subscriber resumed, by what told the difference: history (in memory), cluster (the resource as it was), or lost (nothing did)."), []string{"from"}),
 		ended: prometheus.NewCounterVec(counter("streams_ended_total", "Streams that ended, by reason."), []string{"reason"}),
@@ -69,7 +71,7 @@ func newMetrics(h *Hub) *metrics {
 	}
 	// A counter that is there from the start shows its first increase as one.
 	for vector, values := range map[*prometheus.CounterVec][]string{
-		m.relists: {"behind", "other", "expired"}, m.gaps: {"overflow", "expired", "sources"}, m.resumed: {"history", "cluster", "lost"},
+		m.relists: {"behind", "other", "expired"}, m.gaps: {"cluster", "overflow", "resume", "sources"}, m.resumed: {"history", "cluster", "lost"},
 		m.ended: {"slow", "stopped", "closed", "gone", "other"},
 	} {
 		for _, value := range values {
