@@ -12,29 +12,31 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${KAIRSHIP_FLEET:?no fleet: run this with \`make test-fleet\`}"
 
-# What all parts said: a line for each, and the end of each that failed.
-results=$(mktemp -d)
-trap 'rm -r "$results"' EXIT
-touch "$results/summary" "$results/failures"
+# A line for each part, and the end of what each that failed said.
+summary= failures=
+output=$(mktemp)
+trap 'rm "$output"' EXIT
+
+say() { # result name detail: a line of the summary
+  local line
+  printf -v line '  %-8s %-32s %s\n' "$@"
+  summary+=$line
+}
 
 part() { # name command...
-  local name=$1 begun=$SECONDS result=passed output
-  output=$(mktemp -p "$results")
+  local name=$1 begun=$SECONDS result=passed
   shift
   echo "==> $name"
   if ! "$@" 2>&1 | tee "$output"; then
     result=FAILED
-    printf -- '--- the end of: %s\n%s\n' "$name" "$(grep -vE '^(ok|\?) ' "$output" | tail -n 60 | cut -c 1-500 || true)" >>"$results/failures"
+    failures+="--- the end of: $name"$'\n'$(grep -vE '^(ok|\?) ' "$output" | tail -n 60 | cut -c 1-500 || true)$'\n'
   fi
-  printf '  %-8s %-32s %4ds\n' "$result" "$name" $((SECONDS - begun)) >>"$results/summary"
-}
-
-skip() { # name reason: a setting leaves it out
-  printf '  skipped  %-32s %s\n' "$1" "$2" >>"$results/summary"
+  say "$result" "$name" "$(printf '%4ds' $((SECONDS - begun)))"
 }
 
 missing() { # name reason: it belongs to the tests and cannot run here
-  printf '  MISSING  %-32s %s\n' "$1" "$2" | tee -a "$results/summary" >>"$results/failures"
+  say MISSING "$1" "$2"
+  failures+="--- missing: $1: $2"$'\n'
 }
 
 browser() {
@@ -120,15 +122,15 @@ with_node() {
 
 flags=("$@")
 if [ "$faults" = only ]; then
-  skip "everything else" "KAIRSHIP_FAULTS=only"
+  say skipped "everything else" "KAIRSHIP_FAULTS=only"
 else
   suites "queries and answers" -vE "$changing"
   with_node
   suites "changes" -E "$changing"
 fi
 if [ "$faults" = 0 ]; then
-  skip "claims under faults" "KAIRSHIP_FAULTS=0"
-  skip "faults" "KAIRSHIP_FAULTS=0"
+  say skipped "claims under faults" "KAIRSHIP_FAULTS=0"
+  say skipped "faults" "KAIRSHIP_FAULTS=0"
 else
   part "claims under faults" go test -count=1 -timeout 30m "${flags[@]}" ./test/truth
   part "faults" go test -count=1 -timeout 30m "${flags[@]}" ./test/faults
@@ -139,7 +141,5 @@ complete=
 if [ "$faults" = 1 ]; then complete=1; fi
 part "least privilege" env KAIRSHIP_COMPLETE=$complete go test -count=1 "${flags[@]}" ./test/privilege
 
-cat "$results/failures"
-echo "==> summary"
-cat "$results/summary"
-if [ -s "$results/failures" ]; then exit 1; fi
+printf '%s==> summary\n%s' "$failures" "$summary"
+test -z "$failures"
