@@ -44,6 +44,7 @@ func runs(t *testing.T, ns, name, image string, want int32, members ...string) {
 
 // An operation succeeds when what it wrote runs, and not by what ran before.
 func TestOperationSucceedsWhenItRuns(t *testing.T) {
+	t.Parallel()
 	ns := namespaceIn(t, "alpha")
 	alice := person(t, "alice")
 	for i, replicas := range []int32{2, 12, 3, 9, 1, 6} {
@@ -94,6 +95,7 @@ func (c claim) false() bool {
 // A workload is healthy when what its template asks for runs: in subscriptions and in
 // queries, without and with a token.
 func TestHealthyIsWhatRuns(t *testing.T) {
+	t.Parallel()
 	ns := namespaceIn(t, "alpha")
 	create(t, "alpha", deployment(ns, "web", 4))
 	create(t, "alpha", divided(ns, "web"))

@@ -154,6 +154,7 @@ func TestOperationThatRegisters(t *testing.T) {
 // operator, it is not installed; with one (deploy/local --operator), its pods are
 // simulated, and nothing answers in their place. Either way it is said why.
 func TestOperationThatInstalls(t *testing.T) {
+	t.Parallel()
 	admin, name := person(t, "admin"), unique("live")
 	removesInstance(t, name)
 	id := begins(t, admin, "createInstance", m{"instance": name, "hostCluster": "m3", "karmadaVersion": "v1.18.2", "deletionPolicy": "DELETE"})

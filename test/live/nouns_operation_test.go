@@ -142,6 +142,7 @@ func TestOperationThatSucceeds(t *testing.T) {
 }
 
 func TestOperationThatFails(t *testing.T) {
+	t.Parallel()
 	ns := namespaceIn(t, "alpha")
 	alice := person(t, "alice")
 	begun := time.Now()

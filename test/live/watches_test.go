@@ -63,6 +63,7 @@ func TestOneWatchForAThousand(t *testing.T) {
 
 // TestOneWatchForAllClients does the same through GraphQL, with fewer connections.
 func TestOneWatchForAllClients(t *testing.T) {
+	t.Parallel() // The watch goes on for half a minute.
 	const clients, resource = 200, "podtemplates"
 	before := watches(t, "alpha", resource)
 	api := person(t, "alice")
