@@ -131,7 +131,8 @@ func (w *world) remove() {
 		return false
 	}
 	isNamespace := func(o client.Object) bool { _, ok := o.(*corev1.Namespace); return ok }
-	stage(func(o client.Object) bool { return !isPolicy(o) && !isNamespace(o) })
+	goesAlong := func(o client.Object) bool { _, ok := o.(*corev1.Event); return ok } // With its namespace.
+	stage(func(o client.Object) bool { return !isPolicy(o) && !isNamespace(o) && !goesAlong(o) })
 	stage(isPolicy)
 	stage(isNamespace)
 }
