@@ -77,6 +77,9 @@ federation() {
   install test/federation && in_node test/federation
 }
 
+# The linter vets; doing it again for each suite takes longer than some of them.
+tests() { go test -count=1 -vet=off "$@"; }
+
 faults=${KAIRSHIP_FAULTS:-1}
 changing='/test/(balancer|bindings|controllers|docs|escalation|scale|webhook|writes)$'
 alone='/test/(faults|truth|privilege|real)$'
@@ -86,7 +89,7 @@ suites() { # name arguments of grep: those of the packages in test/
   shift
   mapfile -t packages < <(go list ./test/... | grep -vE "$alone" | grep "$@")
   # One after the other: compiling the next one would disturb what this one measures.
-  part "$name" go test -count=1 -p 1 -timeout 60m "${flags[@]}" "${packages[@]}"
+  part "$name" tests -p 1 -timeout 60m "${flags[@]}" "${packages[@]}"
 }
 
 in_browser() { # name folder that `make ui` fills, command...
@@ -132,14 +135,14 @@ if [ "$faults" = 0 ]; then
   say skipped "claims under faults" "KAIRSHIP_FAULTS=0"
   say skipped "faults" "KAIRSHIP_FAULTS=0"
 else
-  part "claims under faults" go test -count=1 -timeout 30m "${flags[@]}" ./test/truth
-  part "faults" go test -count=1 -timeout 30m "${flags[@]}" ./test/faults
+  part "claims under faults" tests -timeout 30m "${flags[@]}" ./test/truth
+  part "faults" tests -timeout 30m "${flags[@]}" ./test/faults
 fi
 
 # Last, because it reads what all others had Kairship ask of the global cluster.
 complete=
 if [ "$faults" = 1 ]; then complete=1; fi
-part "least privilege" env KAIRSHIP_COMPLETE=$complete go test -count=1 "${flags[@]}" ./test/privilege
+KAIRSHIP_COMPLETE=$complete part "least privilege" tests "${flags[@]}" ./test/privilege
 
 printf '%s==> summary\n%s' "$failures" "$summary"
 test -z "$failures"
