@@ -56,7 +56,13 @@ func Each(t *testing.T, test func(t *testing.T, db *Database)) {
 // process, two libraries of SQLite drop each other's locks on a file, and what they write is damaged.
 func SQLite(t testing.TB) *Database {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "index.db")
+	return SQLiteIn(t, t.TempDir())
+}
+
+// SQLiteIn is SQLite in a folder.
+func SQLiteIn(t testing.TB, folder string) *Database {
+	t.Helper()
+	file := filepath.Join(folder, "index.db")
 	db := open(t, "sqlite", "file:"+file+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_txlock=immediate&_time_format=sqlite")
 	prepare(t, db, onSQLite)
 	return &Database{DSN: "file:" + file, SQL: db}
@@ -66,6 +72,31 @@ func SQLite(t testing.TB) *Database {
 // not installed, unless KAIRSHIP_REQUIRE_POSTGRES is set.
 func Postgres(t testing.TB) *Database {
 	t.Helper()
+	return postgres(t, theServer(t), "")
+}
+
+// PostgresIn is Postgres with its tables in a folder. The log of transactions stays with the server's.
+func PostgresIn(t testing.TB, folder string) *Database {
+	t.Helper()
+	s := theServer(t)
+	if err := s.own(folder); err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("space_%d", s.databases.Add(1))
+	admin := open(t, "pgx", s.dsn("postgres"))
+	if _, err := admin.ExecContext(t.Context(), "CREATE TABLESPACE "+name+" LOCATION '"+folder+"'"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := admin.ExecContext(context.Background(), "DROP TABLESPACE "+name); err != nil {
+			t.Error(err)
+		}
+	})
+	return postgres(t, s, " TABLESPACE "+name)
+}
+
+func theServer(t testing.TB) *server {
+	t.Helper()
 	s, err := started()
 	if errors.Is(err, errNotInstalled) && os.Getenv("KAIRSHIP_REQUIRE_POSTGRES") == "" {
 		t.Skip(err)
@@ -73,9 +104,22 @@ func Postgres(t testing.TB) *Database {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+func postgres(t testing.TB, s *server, where string) *Database {
+	t.Helper()
 	name := fmt.Sprintf("index_%d", s.databases.Add(1))
-	if _, err := open(t, "pgx", s.dsn("postgres")).ExecContext(t.Context(), "CREATE DATABASE "+name); err != nil {
+	admin := open(t, "pgx", s.dsn("postgres"))
+	if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE "+name+where); err != nil {
 		t.Fatal(err)
+	}
+	if where != "" {
+		t.Cleanup(func() {
+			if _, err := admin.ExecContext(context.Background(), "DROP DATABASE "+name); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	db := open(t, "pgx", s.dsn(name))
 	prepare(t, db, onPostgres)

@@ -61,7 +61,7 @@ func start() (*server, error) {
 	if s.folder, err = os.MkdirTemp("/var/tmp", "kairship-projection-"); err != nil {
 		return nil, err
 	}
-	if err := s.own(); err != nil {
+	if err := s.own(s.folder); err != nil {
 		return s, err
 	}
 	if err := s.run("initdb", "--pgdata="+s.data(), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"); err != nil {
@@ -94,8 +94,8 @@ func (s *server) dsn(database string) string {
 	return "postgres:///" + database + "?user=postgres&host=" + s.folder
 }
 
-// own gives the folder to the user postgres: the server refuses to run as root.
-func (s *server) own() error {
+// own gives a folder to the user postgres: the server refuses to run as root.
+func (s *server) own(folder string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (s *server) own() error {
 		return err
 	}
 	s.credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	return os.Chown(s.folder, int(uid), int(gid))
+	return os.Chown(folder, int(uid), int(gid))
 }
 
 // run runs one of the server's programs. Its output goes to a file, because the server
