@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,14 +15,20 @@ import (
 	"github.com/kairship-io/kairship/pkg/projection/projector"
 )
 
-// Projection opens the database of the index.
-func (f *Fleet) Projection(t testing.TB) *projection.DB {
+// IndexDSN is the DSN of the database of the index.
+func (f *Fleet) IndexDSN(t testing.TB) string {
 	t.Helper()
 	dsn, err := os.ReadFile(f.indexDatabase())
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := projection.Open(string(dsn))
+	return strings.TrimSpace(string(dsn))
+}
+
+// Projection opens the database of the index.
+func (f *Fleet) Projection(t testing.TB) *projection.DB {
+	t.Helper()
+	db, err := projection.Open(f.IndexDSN(t))
 	if err != nil {
 		t.Fatal(err)
 	}

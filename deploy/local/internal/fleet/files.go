@@ -224,9 +224,9 @@ func (f *Fleet) prepareStorage() error {
 		text, dsn = fmt.Sprintf("type: sqlite\ndsn: %q\n", file.String()), file.String()
 	case Postgres:
 		// After other errors than these the collector drops the object that it could not store until its
-		// next change: conflicts of transactions, timeouts, and too many connections.
+		// next change: a database that is read-only, full or starting up, conflicts, timeouts, and too many connections.
 		text = fmt.Sprintf("type: postgres\nhost: 127.0.0.1\nport: %q\nuser: clusterpedia\npassword: clusterpedia\ndatabase: clusterpedia\nsslMode: disable\n"+
-			"postgres:\n  recoverableErrCodes: [\"40001\", \"40P01\", \"55P03\", \"57014\", \"53300\"]\n", fmt.Sprint(f.ports.Of("postgres")))
+			"postgres:\n  recoverableErrCodes: [\"25006\", \"40001\", \"40P01\", \"53100\", \"53200\", \"53300\", \"55P03\", \"57014\", \"57P02\", \"57P03\", \"58030\"]\n", fmt.Sprint(f.ports.Of("postgres")))
 		dsn = "postgres://clusterpedia:clusterpedia@" + f.ports.Addr("postgres") + "/clusterpedia?sslmode=disable"
 	}
 	if err := writeFile(f.paths.IndexDatabase(f.settings.DB), []byte(dsn+"\n"), 0o600); err != nil {
