@@ -44,11 +44,11 @@ func TestDiskOfTheIndexFull(t *testing.T) {
 		if err := c.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		defer func() {
+		t.Cleanup(func() {
 			if err := c.Delete(context.Background(), o); err != nil {
 				t.Error(err)
 			}
-		}()
+		})
 		names = append(names, o.Name)
 	}
 	poll.Until(t, noticeWithin, "the collector is refused again and again", func(context.Context) error {
