@@ -183,15 +183,14 @@ func TestNothingIsLeftOfVisitors(t *testing.T) {
 	v := visitor{server: f.KairshipURL, token: f.Token(t, "admin"), query: fmt.Sprintf(
 		`subscription { resourceChanged(version: "v1", resource: "configmaps", filter: {instances: ["alpha"], namespaces: [%q]}) { type cursor resource { name } } }`,
 		namespaceIn(t, "alpha"))}
-	watches := footprintOf(t).watches
+	quiet := footprint{goroutines: 1 << 30, files: 1 << 30, watches: footprintOf(t).watches}
 	// What is made once, at the first visit, is there before.
 	for way := range 6 {
 		if err := v.visit(t.Context(), way); err != nil {
 			t.Fatal(err)
 		}
 	}
-	before := settled(t)
-	before.watches = watches // Theirs goes on for half a minute.
+	before := atRest(t, quiet)
 	most := before
 
 	ways := make(chan int)
@@ -240,20 +239,6 @@ func atRest(t *testing.T, before footprint) footprint {
 		now = footprintOf(t)
 		if now.goroutines > before.goroutines+others || now.files > before.files+others || now.watches > before.watches {
 			return fmt.Errorf("%+v, and before %+v", now, before)
-		}
-		return nil
-	})
-	return now
-}
-
-// settled waits until goroutines end no more.
-func settled(t *testing.T) footprint {
-	t.Helper()
-	now := footprintOf(t)
-	poll.Until(t, within, "no goroutine to end", func(context.Context) error {
-		last := now
-		if now = footprintOf(t); now.goroutines < last.goroutines {
-			return fmt.Errorf("%d goroutines, and before %d", now.goroutines, last.goroutines)
 		}
 		return nil
 	})
