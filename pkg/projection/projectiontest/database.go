@@ -72,7 +72,8 @@ func SQLiteIn(t testing.TB, folder string) *Database {
 // not installed, unless KAIRSHIP_REQUIRE_POSTGRES is set.
 func Postgres(t testing.TB) *Database {
 	t.Helper()
-	return postgres(t, theServer(t), "")
+	s := theServer(t)
+	return s.create(t, s.name(), "")
 }
 
 // PostgresIn is Postgres with its tables in a folder. The log of transactions stays with the server's.
@@ -82,17 +83,18 @@ func PostgresIn(t testing.TB, folder string) *Database {
 	if err := s.own(folder); err != nil {
 		t.Fatal(err)
 	}
-	name := fmt.Sprintf("space_%d", s.databases.Add(1))
-	admin := open(t, "pgx", s.dsn("postgres"))
+	name, admin := s.name(), open(t, "pgx", s.dsn("postgres"))
 	if _, err := admin.ExecContext(t.Context(), "CREATE TABLESPACE "+name+" LOCATION '"+folder+"'"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := admin.ExecContext(context.Background(), "DROP TABLESPACE "+name); err != nil {
-			t.Error(err)
+		for _, statement := range []string{"DROP DATABASE " + name, "DROP TABLESPACE " + name} {
+			if _, err := admin.ExecContext(context.Background(), statement); err != nil {
+				t.Error(err)
+			}
 		}
 	})
-	return postgres(t, s, " TABLESPACE "+name)
+	return s.create(t, name, " TABLESPACE "+name)
 }
 
 func theServer(t testing.TB) *server {
@@ -107,19 +109,14 @@ func theServer(t testing.TB) *server {
 	return s
 }
 
-func postgres(t testing.TB, s *server, where string) *Database {
+// name is one that no other database of the server has.
+func (s *server) name() string { return fmt.Sprintf("index_%d", s.databases.Add(1)) }
+
+// create makes a database, where says in what tablespace.
+func (s *server) create(t testing.TB, name, where string) *Database {
 	t.Helper()
-	name := fmt.Sprintf("index_%d", s.databases.Add(1))
-	admin := open(t, "pgx", s.dsn("postgres"))
-	if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE "+name+where); err != nil {
+	if _, err := open(t, "pgx", s.dsn("postgres")).ExecContext(t.Context(), "CREATE DATABASE "+name+where); err != nil {
 		t.Fatal(err)
-	}
-	if where != "" {
-		t.Cleanup(func() {
-			if _, err := admin.ExecContext(context.Background(), "DROP DATABASE "+name); err != nil {
-				t.Error(err)
-			}
-		})
 	}
 	db := open(t, "pgx", s.dsn(name))
 	prepare(t, db, onPostgres)

@@ -61,7 +61,7 @@ func start() (*server, error) {
 	if s.folder, err = os.MkdirTemp("/var/tmp", "kairship-projection-"); err != nil {
 		return nil, err
 	}
-	if err := s.own(s.folder); err != nil {
+	if err := errors.Join(s.identify(), s.own(s.folder)); err != nil {
 		return s, err
 	}
 	if err := s.run("initdb", "--pgdata="+s.data(), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"); err != nil {
@@ -94,8 +94,8 @@ func (s *server) dsn(database string) string {
 	return "postgres:///" + database + "?user=postgres&host=" + s.folder
 }
 
-// own gives a folder to the user postgres: the server refuses to run as root.
-func (s *server) own(folder string) error {
+// identify finds the user postgres: the server refuses to run as root.
+func (s *server) identify() error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
@@ -105,11 +105,16 @@ func (s *server) own(folder string) error {
 	}
 	uid, errUID := strconv.ParseUint(account.Uid, 10, 32)
 	gid, errGID := strconv.ParseUint(account.Gid, 10, 32)
-	if err := errors.Join(errUID, errGID); err != nil {
-		return err
-	}
 	s.credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	return os.Chown(folder, int(uid), int(gid))
+	return errors.Join(errUID, errGID)
+}
+
+// own gives a folder to the server's user.
+func (s *server) own(folder string) error {
+	if s.credential == nil {
+		return nil
+	}
+	return os.Chown(folder, int(s.credential.Uid), int(s.credential.Gid))
 }
 
 // run runs one of the server's programs. Its output goes to a file, because the server
