@@ -7,9 +7,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
-	"os/user"
-	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // The driver "pgx".
@@ -86,12 +85,12 @@ func TestDiskOfTheIndexFull(t *testing.T) {
 // moveIndexTo has PostgreSQL keep Clusterpedia's table in a folder for the length of a test.
 func (s *scene) moveIndexTo(t *testing.T, folder string) {
 	t.Helper()
-	if account, err := user.Lookup("postgres"); err == nil {
-		uid, _ := strconv.Atoi(account.Uid)
-		gid, _ := strconv.Atoi(account.Gid)
-		if err := os.Chown(folder, uid, gid); err != nil {
-			t.Fatal(err)
-		}
+	var server syscall.Stat_t
+	if err := syscall.Stat(fmt.Sprintf("/proc/%d", s.PID(t, "postgres")), &server); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(folder, int(server.Uid), int(server.Gid)); err != nil {
+		t.Fatal(err)
 	}
 	db, err := sql.Open("pgx", strings.Replace(s.IndexDSN(t), "clusterpedia:clusterpedia@", "postgres@", 1))
 	if err != nil {
