@@ -154,11 +154,12 @@ generate: ## Generate code and manifests: GraphQL server, deep copies, CRDs, rol
 test: verify test-unit reproducible test-fleet ## Everything: verify, unit tests, and the suites against a fleet of their own
 	@echo "==> all passed"
 
+# Tests are not vetted once more: the linter does that.
 .PHONY: test-unit
 test-unit: components static ## Unit tests: nothing needs to run; those of CRDs, controllers and the chart start an API server
 	@echo "==> helm, for the chart's tests"
 	@go tool -modfile=tools/helm/go.mod -n helm >/dev/null
-	@echo "==> unit tests (\`make lint\` vets them)"
+	@echo "==> unit tests"
 	GOGC=$(TEST_GOGC) KAIRSHIP_REQUIRE_ENVTEST=1 KUBEBUILDER_ASSETS=$(abspath $(TEST_DIR))/bin go test -vet=off $(TESTFLAGS) $$(go list ./... | grep -v '/kairship/test')
 
 .PHONY: test-fleet
