@@ -1,6 +1,7 @@
 package install
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -48,6 +49,32 @@ func TestGuides(t *testing.T) {
 		}
 		if _, err := page.block(c.language, c.marks...); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestCollectorsTryTheSameAgain: the chart and a process fleet have the codes that the page tells an administrator.
+func TestCollectorsTryTheSameAgain(t *testing.T) {
+	codes := regexp.MustCompile(`recoverableErrCodes: \[(.*?)\]`)
+	told := ""
+	for _, path := range [][]string{
+		{"docs", "operations.md"},
+		{"deploy", "helm", "kairship", "templates", "bundled", "clusterpedia.yaml"},
+		{"deploy", "local", "internal", "fleet", "files.go"},
+	} {
+		page, err := readGuide("../../../..", path...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := codes.FindStringSubmatch(strings.ReplaceAll(page.text, `\"`, `"`))
+		if found == nil {
+			t.Fatalf("%s has no codes", page.path)
+		}
+		if told == "" {
+			told = found[1]
+		}
+		if found[1] != told {
+			t.Errorf("%s has the codes %s, and docs/operations.md %s", page.path, found[1], told)
 		}
 	}
 }
